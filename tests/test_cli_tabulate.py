@@ -191,3 +191,49 @@ def test_a_refusal_is_one_line(cli, words):
     done = cli(*words)
     assert done.status == 2
     assert done.err.count("\n") == 1
+
+
+SURVEY = """
+[file]
+delimiter = ";"
+decimal = ","
+[columns.krank]
+type = "boolean"
+true = ["ja", "j"]
+false = ["nein"]
+[columns.lohn]
+type = "number"
+[columns.ort]
+type = "category"
+levels = ["Bern", "Basel"]
+[columns.w]
+type = "number"
+use = "weights"
+"""
+
+
+def test_a_release_speaks_as_its_schema_does(cli, tmp_path):
+    ill, places = ("ja", "nein", "j"), ("Bern", "Basel")
+    lines = [f"{ill[i % 3]};{i % 97},5;{places[i % 2]};{1 + i % 4}" for i in range(900)]
+    (tmp_path / "t.csv").write_text("krank;lohn;ort;w\n" + "\n".join(lines) + "\n")
+    (tmp_path / "t.toml").write_text(SURVEY)
+    words = ("tabulate", "t.csv", "--schema", "t.toml", "--epsilon", "3", "--output", "a.json")
+    done = cli(*words, "--by", "krank,ort", "--by", "ort", "--mean", "lohn", "--share", "krank")
+    assert done.status == 0, done.err
+    assert re.search(r"^ +krank +Bern +Basel", done.out, re.MULTILINE)
+    assert re.search(r"^ +ja ", done.out, re.MULTILINE)
+    assert not re.search("true|false", done.out)
+    assert "weights (w)" in " ".join(done.out.split())
+    assert re.search(r"\((ja|nein), (Bern|Basel)\)", done.out)
+    found = nolook.load("a.json")
+    assert found.levels["krank"] == ("nein", "ja", "missing")
+    frame = found.to_frame()
+    assert abs(frame.share_krank[("all", "all")] - 2 / 3) < 0.1
+    rows = [*csv.reader(cli("show", "a.json", "--format", "csv").out.splitlines(), delimiter=";")]
+    counts = [row[rows[0].index("count")] for row in rows[1:]]
+    assert all(re.fullmatch(r"-?\d+,\d+(e-?\d+)?|", each) for each in counts)
+    assert float(counts[0].replace(",", ".")) == frame["count"].iloc[0]
+    level = cli(*words, "--force", "--by", "ort", "--share", "krank=nein")
+    assert level.status == 0, level.err
+    wrong = cli(*words, "--force", "--by", "ort", "--share", "krank=false")
+    assert "levels do not include 'false'; expected a declared level" in wrong.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from functools import partial
 
 import numpy as np
@@ -17,6 +18,7 @@ from nolook._unit import WHOLE, Weighting
 from nolook.algorithms.weights import WeightedRelease
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS
+from nolook.formats.predictions import write_predictions
 from nolook.tables import read_table, table, units
 from nolook.tables.table import Table
 from tests.contracts.replay import attack, drawn_and_stated
@@ -329,12 +331,50 @@ def test_frames_are_predicted_from_the_columns_that_features_are_made_of(feature
         model.predict(data[["b", "g"]])
 
 
+@pytest.mark.parametrize("categories", [{}, {"g": ["light", "heavy"]}])
+@pytest.mark.parametrize("policy", ["drop-row", "zero", "centre"])
+def test_frames_are_predicted_by_the_policy_and_the_schema_of_the_fit(policy, categories, tmp_path):
+    data = survey(2_000).to_pandas()
+    data["g"] = np.where(data.b > 0.5, "heavy", "light")
+    data["a"] = data.a.where(np.arange(2_000) % 50 > 0, -99.0)  # a code for a missing value
+    data["sex"] = np.arange(2_000) % 2 + 1
+    data["y"] = data.y + 3.0 * (data.sex == 2)
+    columns = {"a": "number", "sex": {"type": "boolean", "true": ["2"], "false": ["1"]}}
+    schema = {"file": {"missing": ["-99"]}, "columns": columns}
+    how = {"features": ["a", "b", "sex", *categories], "categories": categories, "missing": policy}
+    model = METHODS["linear"](epsilon=1e3, delta=1e-6, random_state=0)
+    model.fit(read_table(data, "y", schema=schema, **how))
+    data.to_parquet(tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", False, **model.read_options_)
+    write_predictions(model, table, tmp_path / "p.csv", ())
+    expected = pd.read_csv(tmp_path / "p.csv")["prediction"].to_numpy()
+    whole = np.arange(2_000) % 50 > 0
+    np.testing.assert_allclose(model.predict(data[whole]), expected[whole], rtol=1e-12)
+    if policy == "drop-row":
+        assert np.isnan(expected[~whole]).all()
+        with pytest.raises(nolook.TableError, match="X has missing or infinite values"):
+            model.predict(data)
+    else:
+        np.testing.assert_allclose(model.predict(data), expected, rtol=1e-12)
+
+
+def test_gaps_are_0_in_frames_of_numbers_if_they_were_in_the_fit():
+    data = survey(2_000).to_pandas()[["a", "b", "y"]]
+    model = METHODS["linear"](epsilon=1e3, delta=1e-6, random_state=0)
+    model.fit(read_table(data, "y", missing="zero"))
+    gaps = data[["a", "b"]].mask(pd.Series(np.arange(2_000) % 50 == 0))
+    for X in (gaps, pa.Table.from_pandas(gaps), gaps.to_numpy()):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of an array without names
+            np.testing.assert_array_equal(model.predict(X), model.predict(gaps.fillna(0.0)))
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         ({"sample_weight": [1.0, 2.0]}, "X and sample_weight have different numbers of rows"),
         ({"sample_weight": np.ones((20, 2))}, "sample_weight has 2 columns"),
-        ({"sample_weight": ["a"] * 20}, "sample_weight is not an array of numbers"),
+        ({"sample_weight": np.array(["a"] * 20)}, "sample_weight has dtype str: not numbers"),
         ({"categories": {"z": ["a"]}}, "categories names 'z'"),
     ],
 )

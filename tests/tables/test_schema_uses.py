@@ -177,3 +177,27 @@ def test_false_stands_for_no_target_and_no_unit_whatever_is_declared():
     assert (whole.target_name, whole.unit.column) == ("y", "who")
     alone = nolook.read_table(frame, False, features=["y"], schema=schema, unit=False)
     assert (alone.column_names, alone.unit.column) == (("y",), None)
+
+
+def test_survey_weights_are_those_of_the_schema_unless_others_are_given():
+    columns = {"w": {"type": "number", "use": "weights"}, "a": "number"}
+    declared = nolook.Schema(columns)
+    table = pa.table({"a": [1.0, 2.0], "w": [3.0, 4.0], "v": [1.0, 1.0], "y": [0.0, 1.0]})
+    opened = read_table(table, "y", schema=declared)
+    assert opened.unit.weighting.column == "w"
+    assert opened.feature_names == ("a", "v")
+    without = read_table(table, "y", schema=declared, weights=False)
+    assert (without.unit.weighting, without.feature_names) == (None, ("a", "v"))
+    assert read_table(table, "y", schema=declared.without(["w"])).unit.weighting is None
+    with pytest.raises(ParameterError, match="weights is 'v', but the schema's is 'w'"):
+        read_table(table, "y", schema=declared, weights="v")
+    kept = opened.read_options()["schema"]["columns"]
+    assert kept.keys() == {"a"}
+    with pytest.raises(ParameterError, match="takes no weights"):
+        nolook.KendallSelector(1).fit(opened)
+
+
+@pytest.mark.parametrize("kind", ["category", "text", "identifier"])
+def test_weights_are_numbers(kind):
+    with pytest.raises(ParameterError, match="use is 'weights' for"):
+        nolook.Schema({"w": {"type": kind, "use": "weights"}})

@@ -37,7 +37,7 @@ _COLUMN = {
 }
 _CHOICES = {
     "type": tuple(SETTINGS),
-    "use": ("", "feature", "unit", "nothing", "target"),
+    "use": ("", "feature", "unit", "weights", "nothing", "target"),
     "percent": ("", "true"),
 }
 _LISTS = ("levels", "true", "false", "missing", "currency")

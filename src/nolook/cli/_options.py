@@ -62,7 +62,8 @@ SHARED = {
     "a unit are protected together. By default the schema's; without one, each row separately.",
     "--rows-per-unit weights|C": "weights: each unit counts once. C: at most C random rows of each "
     "unit, each in full.",
-    "--weights NAME": "A column of survey weights: results describe the weighted population.",
+    "--weights NAME": "A column of survey weights: results describe the weighted population. "
+    "By default the schema's.",
     "--report -r FILE": "Write a report, one HTML page.",
     "--title TEXT": "The report's title.",
     "--force": "Replace files that exist.",

@@ -56,7 +56,7 @@ def predict(
         fitted = model_of(model)
         read_options = fitted.read_options_
         options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}
-        opened = read_table(place, False, unit=False, **options)
+        opened = read_table(place, False, unit=False, weights=False, **options)
         empty, other = write_predictions(fitted, opened, output, kept)
         if empty:
             tell(f"Rows that lack a value the model needs, left empty: {empty:,}.")

@@ -90,14 +90,14 @@ def tabulate(
     at = () if quantiles is None else shares(quantiles, "--quantiles")
     levels = levels_of(categories)
     shared = [each.rpartition("=")[0] or each for each in of_shares]
+    booleans = {name for name, own in release.declared.columns.items() if own.type == "boolean"}
     for each, name in zip(of_shares, shared, strict=True):
-        if each != name and not has_levels(release, name):
+        if each != name and name not in booleans and not has_levels(release, name):
             levels.setdefault(name, [each.rpartition("=")[2]])
     groups = [name for each in tables for name in each]
     if find_levels:
         open_ones = (name for name in groups if not has_levels(release, name, levels))
-        known = release.declared.columns
-        levels |= {n: [None] for n in open_ones if n not in known or known[n].type != "boolean"}
+        levels |= {name: [None] for name in open_ones if name not in booleans}
     names = dict.fromkeys((*groups, *shared, *means, *medians, *pairs))
     if not names:
         raise ParameterError(

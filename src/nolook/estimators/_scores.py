@@ -112,7 +112,8 @@ class ScoredEstimator(PrivateFinding):
         if not self._takes_whole:
             check_probability(rows)
         self.read_options_ = rows.read_options()
-        self.scored_ = Scored(*rows.column_names, class_word(X, self.pos_label))
+        score, about = rows.column_names
+        self.scored_ = Scored(score, about, class_word(X, self.pos_label))
         return rows
 
 

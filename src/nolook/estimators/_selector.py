@@ -19,7 +19,7 @@ from nolook.estimators._tables import own_columns, prediction_rows, training_tab
 from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.sampling import SAMPLING_UNIT
-from nolook.tables import Rows, Table
+from nolook.tables import Table
 
 
 class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
@@ -90,7 +90,7 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         array or frame of shape (n_samples, k_)
         """
         rows = own_columns(self, X)
-        if isinstance(rows, Rows):
+        if isinstance(rows, Table):
             return prediction_rows(self, X)[:, self.support_]
         return super().transform(rows)
 

@@ -16,8 +16,8 @@ from nolook.errors import ParameterError, TableError
 from nolook.estimators.releasing import warn_user
 from nolook.estimators.result import Result
 from nolook.tables import Rows, Table, read_table, table_from_arrays, table_from_values
-from nolook.tables.design import DEFAULT_MISSING, usual_missing
-from nolook.tables.schema import as_schema
+from nolook.tables.design import usual_missing
+from nolook.tables.schema import Schema, as_schema
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -89,8 +89,8 @@ def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
 def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     """Return rows to predict or transform: of a frame with more columns those of the fit, by name.
 
-    A frame may have categories in place of their levels, dates in place of their parts, and what
-    columns are derived from in place of these; they are then :class:`Rows`.
+    A frame with the columns that features are made of (categories, dates, whatever the schema of
+    the fit declares) is read as the fit's table was: a :class:`Table`.
     """
     check_is_fitted(estimator)
     if isinstance(X, Table):
@@ -101,13 +101,14 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     names = X.column_names if isinstance(X, pa.Table) else [*getattr(X, "columns", ())]
     options, there = estimator.read_options_, {*names}
     known = [*getattr(estimator, "feature_names_in_", ())]
-    if names and not there.issuperset(known):
-        sources, levels = _sources(options), options["categories"]
-        if levels or sources != options["features"]:
-            if absent := [name for name in sources if name not in there]:
+    if names and ("schema" in options or options["categories"]):
+        declared = as_schema(options.get("schema")).only(options["features"])
+        absent = [name for name in _sources(options, declared) if name not in there]
+        if not (absent and there.issuperset(known)):
+            if absent:
                 absences = ", ".join(map(repr, absent))
                 raise TableError(f"X has no column {absences}, which the fit used")
-            return Rows(X, categories=levels)
+            return read_table(X, False, unit=False, **{**options, "schema": declared})
     own = [name for name in known if name in there]
     # Columns that are all of the fit must have its order, as in scikit-learn.
     if 0 < len(own) < len(names):
@@ -115,19 +116,19 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     return X
 
 
-def _sources(options: Mapping[str, Any]) -> list[str]:
+def _sources(options: Mapping[str, Any], declared: Schema) -> list[str]:
     """Return the columns of a frame that features are, or are parts of; not those derived."""
-    declared = as_schema(options.get("schema"))
     of = {part: name for name, each in declared.columns.items() for part in each.features(name)}
     return [of.get(name, name) for name in options["features"] if name not in declared.derived]
 
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    X = own_columns(estimator, X)
-    table = _opened(X, estimator.read_options_)
-    if not isinstance(X, Rows):
-        validate_data(estimator, X, reset=False, skip_check_array=True)
+    table = own_columns(estimator, X)
+    if not isinstance(table, Table):
+        if not isinstance(X, Rows):
+            validate_data(estimator, table, reset=False, skip_check_array=True)
+        table = table_from_arrays(table, missing=estimator.read_options_["missing"])
     found = [*table.batches_in_place()]
     if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows
         raise TableError(
@@ -135,21 +136,6 @@ def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
         )
     none = np.empty((table.n_columns, 0))
     return np.concatenate([none, *(numbers for numbers, *_ in found)], axis=1).T
-
-
-def _opened(X: object, options: Mapping[str, Any]) -> Table:
-    """Open rows to predict; dates and the like are numbers as the schema of the fit declares."""
-    try:
-        if not isinstance(X, Rows):
-            centred = options["missing"] == "centre"
-            return table_from_arrays(X, missing="centre" if centred else DEFAULT_MISSING)
-    except TableError:
-        if "schema" not in options:
-            raise
-    own = {name: options[name] for name in ("features", "categories", "missing")}
-    declared = as_schema(options.get("schema")).only(options["features"])
-    schema = {"columns": declared.to_dict().get("columns", {})}
-    return read_table(X.X if isinstance(X, Rows) else X, False, schema=schema, **own)
 
 
 def predicted(model: Result, numbers: Vector) -> Vector:
@@ -161,6 +147,8 @@ def predicted(model: Result, numbers: Vector) -> Vector:
 
 def named_rows(model: Any, numbers: Vector) -> Any:  # noqa: ANN401
     """Give columns the names the model knows, if any: scikit-learn compares them."""
+    if hasattr(model, "read_options_"):
+        return Rows(numbers.T)
     if not hasattr(model, "feature_names_in_"):
         return numbers.T
     return pa.table(dict(zip(model.feature_names_in_, map(pa.array, numbers), strict=True)))

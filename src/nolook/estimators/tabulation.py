@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, compress
 from typing import TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -113,12 +113,13 @@ class _Asked:
                 "reads the rows (declare the levels, or leave out the engine)"
             )
         for column, value in self.shares:
-            labels = coded.code_labels[self.names.index(column)] or ()
-            wanted = "true" if value is None else value
+            place = self.names.index(column)
+            labels = coded.code_labels[place] or ()
+            wanted = labels[1] if value is None and coded.binary[place] else value
             if wanted not in labels[:-1]:
                 raise ParameterError(
                     f"{parameter_name('share')} is of {column!r}, whose levels do not include "
-                    f"{wanted!r}; expected a declared level "
+                    f"{wanted or 'true'!r}; expected a declared level "
                     f"({usage_hint('share', f'{column}={labels[0]}')})"
                 )
         # More numbers than fit a memory; levels are declared.
@@ -144,7 +145,7 @@ class _Asked:
         for name, value in self.shares:
             place = self.names.index(name)
             known = cast("tuple[str, ...]", labels[place])[:-1]
-            code = known.index("true" if value is None else value)
+            code = 1 if value is None else known.index(value)
             yield Measured(
                 "share", name, value, share_of(groups, released, place, code, len(known))
             )
@@ -181,6 +182,7 @@ def coded_columns(
     wanted = dict.fromkeys(name for _, name in (*levels, *numbers))
     coded = table.as_codes([*wanted] or names[:1], searched)  # rows have some column
     labels = dict(zip(wanted, coded.code_labels, strict=False))
+    booleans = {*compress(coded.column_names, coded.binary)}
     for parameter, name in levels:
         if labels[name] is None:
             raise ParameterError(
@@ -188,7 +190,7 @@ def coded_columns(
                 f"({usage_hint('categories', {name: ['A', 'B']})})"
             )
     for parameter, name in numbers:
-        if (labels[name] or ("false",))[0] != "false":
+        if labels[name] is not None and name not in booleans:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r}, a category; expected a column of "
                 "numbers"

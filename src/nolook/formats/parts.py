@@ -50,7 +50,8 @@ class ReadOptions(Content, frozen=True, omit_defaults=True):
 
     def labels(self, column: str) -> tuple[str, ...]:
         """Return the labels of a column's levels; of a boolean if it has none."""
-        return labels_of(check_categories(self.categories).get(column))
+        declared = Schema.from_dict(self.schema).columns.get(column)
+        return labels_of(check_categories(self.categories).get(column), declared)
 
 
 class Release(Content, frozen=True, tag_field="kind"):

@@ -82,8 +82,9 @@ draft = true
 # Review every line, and think of values that later rows may have:
 # - the type of each column, and how its numbers and dates are written;
 # - the levels of categories (nolook schema TABLE --levels shows those found);
-# - use = "target" for the column to explain, use = "unit" for the patient or household, and
-#   use = "nothing" for columns that are not features, which need no type;
+# - use = "target" for the column to explain, use = "unit" for the patient or household,
+#   use = "weights" for survey weights, and use = "nothing" for columns that are not features,
+#   which need no type;
 # - strings that stand for a missing value, in addition to the empty cell: missing = ["NA"]
 #   of a column, or in [file] for all columns.
 # Then delete the line draft = true; until then nolook refuses the file.

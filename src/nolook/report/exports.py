@@ -15,6 +15,7 @@ from nolook.formats.files import one_line
 from nolook.report.findings import Table, plain, texts
 from nolook.report.picture import BARS
 from nolook.report.sections import cautions
+from nolook.tables.schema import as_schema
 
 __all__ = ["exported"]
 
@@ -30,7 +31,7 @@ def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
     Warnings, notes and the guarantee stand below the tables, which are copied without their page.
     """
     if form == "csv":
-        return _csv(found._columns(), found.privacy.in_words())
+        return _csv(found)
     if form == "json":
         return _json(found)
     content, (escaped, table_in) = found.content(), _FORMS[form]
@@ -70,14 +71,21 @@ def _known(value: Any) -> Any:  # noqa: ANN401 -- a number or an end of an inter
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _csv(columns: dict[str, Any], promised: str) -> str:
-    """Return columns and, in the first row of the last one, the guarantee."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+def _csv(found: Any) -> str:  # noqa: ANN401 -- a result
+    """Return columns and, in the first row of the last one, the guarantee.
+
+    Numbers have decimal commas, and cells semicolons between them, where the schema has the former.
+    """
+    out, declared = io.StringIO(), as_schema(found.read_options.get("schema"))
+    comma = "," in {declared.file.decimal, *(each.decimal for each in declared.columns.values())}
+    writer = csv.writer(out, delimiter=";" if comma else ",", lineterminator="\n")
+    columns, promised = found._columns(), one_line(found.privacy.in_words())
     writer.writerow([*columns, "guarantee of nolook" if "guarantee" in columns else "guarantee"])
     for place, row in enumerate(zip(*columns.values(), strict=True)):
         cells = ["" if isinstance(c, float) and math.isnan(c) else c for c in row]
-        writer.writerow([*cells, "" if place else one_line(promised)])
+        if comma:
+            cells = [str(c).replace(".", ",") if isinstance(c, float) else c for c in cells]
+        writer.writerow([*cells, "" if place else promised])
     return out.getvalue()
 
 

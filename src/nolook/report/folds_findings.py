@@ -28,7 +28,7 @@ def folds_findings(found: CrossValidation) -> Findings:
     heads = "Fold", found.measure, f"{CONFIDENCE} interval"
     table = Table(caption, heads, rows, foot=("Mean", *mean))
     unit, positive = found.privacy.unit, found.read_options.get("positive")
-    weaker = phrase("scores.weaker")
+    weaker, fits = phrase("scores.weaker"), count(folds - 1, "fit")
     notes = noise_and_sampling("Intervals", unit), weaker
     return findings_of(
         found,
@@ -42,10 +42,7 @@ def folds_findings(found: CrossValidation) -> Findings:
             ("Target", found.target),
             *((("Positive class", positive),) if positive else ()),
             ("Folds", f"{folds}; each {unit.protected} drew its own at random"),
-            (
-                "Budget",
-                f"{count(folds, 'equal part')}: {count(folds - 1, 'fit')} and an evaluation",
-            ),
+            ("Budget", f"{count(folds, 'equal part')}: {fits} and an evaluation"),
         ),
         question=(
             f": how well models by the method {found.method} predict ",
@@ -53,10 +50,7 @@ def folds_findings(found: CrossValidation) -> Findings:
             f" of {unit.counted}s that they were not fitted to",
         ),
         conclusion=(sentence("scores.folds", found=found),),
-        certainty=(
-            noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit),
-            weaker,
-        ),
+        certainty=(noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit), weaker),
     )
 
 

@@ -311,6 +311,7 @@ def _highest(found: Tabulation) -> Iterator[Text]:
     by, counted = found.by[0] if found.by else (), found.privacy.unit.counted
     places = found.groups_of(by)
     places = places[_declared(found)[places]]
+    own = "({})" if len(by) > 1 else "{}"
     asked = [each for each in _of_groups(found, by) if each.at in _MIDDLE or each.name in _TOLD]
     for each in asked[:_MOST_TOLD] if by and places.size else ():
         value, low, high = (numbers[places] for numbers in _with_ends(each))
@@ -321,7 +322,7 @@ def _highest(found: Tabulation) -> Iterator[Text]:
         yield sentence(
             "tables.highest",
             head=None if rows else f"{head[:1].lower()}{head[1:]}",
-            names=[_label(found, place, by) for place in places[high >= low[first]]],
+            names=[own.format(_label(found, place, by)) for place in places[high >= low[first]]],
             value=f"{cell} {counted}s" if rows else cell,
             hidden=bool(np.isnan(value).any()),
         )

@@ -18,7 +18,7 @@ from nolook._language import is_settable, parameter_name, usage_hint
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_names
 from nolook.errors import ParameterError, TableError
-from nolook.tables.schema import Schema
+from nolook.tables.schema import ColumnSchema, Schema
 from nolook.tables.source import TEXT, Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
 from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number, named_levels
@@ -146,8 +146,9 @@ class Design:
     @property
     def code_labels(self) -> tuple[tuple[str, ...] | None, ...]:
         """The labels of the codes of each feature, a missing value last; None for numbers."""
+        known = self.schema.columns if self.schema else {}
         return tuple(
-            labels_of(f.levels) if f.levels is not None or f.name in self.booleans else None
+            labels_of(f.levels, known.get(f.name)) if f.levels or f.name in self.booleans else None
             for f in self.features
         )
 
@@ -424,10 +425,11 @@ def _contrasts(column: Any, levels: Levels, missing: str, out: Matrix) -> None: 
         out[: len(levels) - 1, null] = np.nan
 
 
-def labels_of(levels: Levels | None) -> tuple[str, ...]:
-    """Return the labels of the codes of a category or a boolean."""
+def labels_of(levels: Levels | None, declared: ColumnSchema | None = None) -> tuple[str, ...]:
+    """Return the labels of the codes of a category, or of a boolean as declared."""
     if levels is None:
-        return "false", "true", GAP
+        own = declared or ColumnSchema("boolean")
+        return (own.false or (f"not {own.true[0]}",))[0], own.true[0], GAP
     return (*named_levels(levels), *[OTHERS] * (None in levels), GAP)
 
 

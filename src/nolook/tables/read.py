@@ -75,7 +75,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     negative: str | None = None,
     unit: str | Literal[False] | None = None,
     rows_per_unit: RowsPerUnit = "weights",
-    weights: str | None = None,
+    weights: str | Literal[False] | None = None,
     threads: Threads = "auto",
     engine: object = None,
 ) -> Table:
@@ -144,6 +144,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         population. Weights are clipped at a bound that is found privately; a row without one is
         left out. It is not a feature, unless `features` names it. Linear, logistic, Poisson and
         additive regressions take weights, and distributions, quantiles, `describe` and `tabulate`.
+        Default: the schema's column of use "weights"; False: none, even if there is one.
     threads : "auto" or int, default="auto"
         Number of threads that read and count; results do not depend on it. "auto": all that the
         process may use, or the value of the environment variable ``NOLOOK_THREADS``.
@@ -190,8 +191,8 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     marks = [(each.column, test_of(each, known, declared)) for each in conditions]
     opened = opened.filtered(conditions, marks)
     # A category without levels is no feature, until it is given some.
-    others = aim, protected.column, weights
-    unused = {*declared.used_as("nothing"), *declared.used_as("unit"), *others}
+    uses = map(declared.used_as, ("nothing", "unit", "weights"))
+    unused = {aim, protected.column, weights or None}.union(*uses)
     unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
     usual = [name for name in declared.used_as("feature") if name not in unused]
     asked = usual if features is None else check_names(features, "features")
@@ -281,11 +282,9 @@ def _of_memory(
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
     """Return the unit, that of the schema if none is given, and how its rows count."""
-    weighting = None
-    if weights is not None:
-        weighting = Weighting(check_names((weights,), "weights")[0])
-    rows, unit = check_rows_per_unit(rows_per_unit), schema.chosen("unit", unit)
-    if unit is not None:
+    weights, rows = schema.chosen("weights", weights), check_rows_per_unit(rows_per_unit)
+    weighting = None if weights is None else Weighting(check_names((weights,), "weights")[0])
+    if (unit := schema.chosen("unit", unit)) is not None:
         return Unit(check_names((unit,), "unit")[0], rows, weighting)
     if rows != "weights":
         raise ParameterError(

@@ -195,7 +195,7 @@ class ColumnSchema:
     merge: Mapping[str, tuple[str, ...]] = _setting("merge", _merged, Factory(dict))
     use: str = _setting(
         "use",
-        ("feature", "target", "unit", "nothing"),
+        ("feature", "target", "unit", "weights", "nothing"),
         Factory(lambda it: _usual_use(it.type, it.levels), takes_self=True),
     )
     decimal: str | None = _setting("decimal", _DECIMALS, None)
@@ -225,13 +225,13 @@ class ColumnSchema:
         numbers = "indicator" in SETTINGS[self.type] and not self.parts
         refused = {
             f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
-                self.type in _NEVER_NUMBERS and use in {"feature", "target"}
+                self.type in _NEVER_NUMBERS and use not in {"nothing", "unit"}
             ),
             "merge names a level that levels does not, or has a word twice": (
                 not self.merge.keys() <= {*self.levels} or len({*known}) < len(known)
             ),
-            "use is 'target' for categories; expected a number, a boolean or a date": (
-                use == "target" and not numbers
+            f"use is {use!r} for categories; expected a number, a boolean or a date": (
+                use in {"target", "weights"} and not numbers
             ),
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
@@ -302,8 +302,9 @@ class Schema:
         * "type": "number", "integer", "boolean", "category", "date" or "datetime" (days since
           `origin`), "identifier" or "text" (neither can be a feature).
         * "use": "feature", "target", "unit" (an identifier or text that identifies the unit of a
-          row: see :func:`nolook.read_table`) or "nothing", which needs no type; by default
-          "feature", and "nothing" for identifiers, text and categories without levels.
+          row: see :func:`nolook.read_table`), "weights" (survey weights) or "nothing", which needs
+          no type; by default "feature", and "nothing" for identifiers, text and categories without
+          levels.
         * Numbers: "decimal" ("." or ","), "thousands" (the separator), "currency" (a list of
           symbols), "percent" (true: 12 % is 0.12).
         * Booleans: "true" and "false", lists of strings, or ["..."] for all that are not true;
@@ -359,7 +360,7 @@ class Schema:
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
         _ = self.derived  # which refuses a circle
-        for use in ("target", "unit"):
+        for use in ("target", "unit", "weights"):
             if len(several := self.used_as(use)) > 1:
                 one, other, *_ = several
                 raise ParameterError(f"columns {one!r} and {other!r} are both the {use} (keep one)")

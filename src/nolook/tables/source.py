@@ -256,10 +256,11 @@ def from_frame(source: Any) -> MemorySource | None:  # noqa: ANN401 -- pyarrow h
 def as_array(values: object, message: str) -> NDArray[Any]:
     """Return values as an array; those that declare no type become float64, whatever they are.
 
-    NumPy would make up the type of a list from its cells. Raises TableError with the message if
-    anything in a list is neither a number nor a boolean.
+    NumPy would make up the type of a list from its cells: each is read by itself, and missing if it
+    is neither a number nor a boolean. Raises TableError with the message if there is no array.
     """
-    array: NDArray[Any] = attempt(message, np.asanyarray, values)
+    kind = object if isinstance(values, list | tuple) else None
+    array: NDArray[Any] = attempt(message, np.asanyarray, values, kind)
     declared = isinstance(getattr(values, "dtype", None), np.dtype)
     return array if declared else attempt(message, _floats, array)
 
@@ -338,8 +339,8 @@ def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 
 def _floats(cells: NDArray[Any]) -> Array:
-    """Return numbers and booleans as float64; those beyond every double are infinite."""
-    if cells.dtype.kind == "O":
+    """Return numbers and booleans as float64, infinite beyond every double; other objects NaN."""
+    if cells.dtype.kind == "O" and cells.ndim:
         floats = np.fromiter(map(_float, cells.flat), np.float64, cells.size)
         return floats.reshape(cells.shape)
     if cells.dtype.kind not in "biuf":
@@ -350,7 +351,7 @@ def _floats(cells: NDArray[Any]) -> Array:
 def _float(cell: Any) -> float:  # noqa: ANN401
     # NumPy counts timedelta64 among the integers.
     if not issubclass(type(cell), Real | np.bool_) or issubclass(type(cell), np.timedelta64):
-        raise TypeError
+        return math.nan
     try:
         with np.errstate(all="ignore"):
             return float(cell)

@@ -146,6 +146,10 @@ class _Wanted:
             raise ParameterError("--value and --table are both given; give one of them")
         if (self.table is None) != (self.column is None):
             raise ParameterError("--table and --column: give both or neither")
+        if self.schema is not None and self.schema.used_as("weights"):
+            raise ParameterError(
+                "--schema names survey weights, which reports do not have (change the column's use)"
+            )
         units = () if self.schema is None or self.unit else self.schema.used_as("unit")
         for unit in units:
             raise ParameterError(
