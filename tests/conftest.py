@@ -74,6 +74,13 @@ def pytest_configure(config):
         config.pluginmanager.register(RepeatedNoise())
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for examples in docstrings of the package alone: none of tests."""
+    found = yield
+    return [each for each in found if type(each) is pytest.Module]
+
+
 def skip_or_fail(reason: str) -> NoReturn:
     """Skip, but fail where everything must be there (NOLOOK_REQUIRE_ALL is set)."""
     if os.environ.get("NOLOOK_REQUIRE_ALL", "") not in {"", "0"}:
@@ -167,8 +174,8 @@ def replace(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str, object], Non
 
 
 @functools.cache
-def _command(app: object) -> object:
-    # Typer makes all commands anew for each call, which takes most of the time.
+def commands_of(app: object) -> object:
+    """Return the commands of an app, which Typer makes anew for each call: most of its time."""
     from typer.main import get_command
 
     return get_command(app)
@@ -185,7 +192,7 @@ def cli(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-    monkeypatch.setattr(nolook.cli, "get_command", _command)
+    monkeypatch.setattr(nolook.cli, "get_command", commands_of)
 
     def call(*words: object) -> object:
         status = nolook.cli._run([str(word) for word in words])

@@ -6,6 +6,7 @@ import inspect
 import math
 import sys
 from functools import partial
+from types import FunctionType
 
 import attrs
 import numpy as np
@@ -104,11 +105,11 @@ def replace_everywhere(spies, monkeypatch):
     """Put other functions in the place of some, wherever the package names them."""
     for module in [m for name, m in sys.modules.items() if name.startswith("nolook.")]:
         for name, value in list(vars(module).items()):
-            if inspect.isfunction(value) and value in spies:
+            if type(value) is FunctionType and value in spies:
                 monkeypatch.setattr(module, name, spies[value])
-            elif isinstance(value, dict):
+            elif isinstance(value, dict) and name != "__builtins__":
                 for key, one in value.items():
-                    if inspect.isfunction(one) and one in spies:
+                    if type(one) is FunctionType and one in spies:
                         monkeypatch.setitem(value, key, spies[one])
 
 
@@ -304,6 +305,8 @@ def test_what_is_drawn_for_units_is_what_is_stated(name, rows, drawn):
 
 def plain(value):
     """All that somebody can see of a fitted estimator, as text."""
+    if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+        return value.dtype.str, value.shape, value.tobytes()  # digits take far longer
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, tuple):

@@ -185,7 +185,10 @@ def models():
     X = np.random.default_rng(0).random((ROWS, 13))
     y = X.sum(axis=1) > 6.5
     few = nolook.PrivatePipeline(
-        nolook.KendallSelector(9), nolook.LinearRegression(), epsilon=5.0, delta=1e-6
+        nolook.KendallSelector(9, random_state=0),
+        nolook.LinearRegression(random_state=0),
+        epsilon=5.0,
+        delta=1e-6,
     )
     return {
         "linear": nolook.LinearRegression(random_state=0).fit(X, y),

@@ -123,15 +123,16 @@ def tables(draw) -> pa.Table:
 
 def store(table: pa.Table, path: Path) -> bool:
     """Write a table in the format of the path's extension; False if the format cannot hold it."""
+    rows = max(20, table.num_rows // 10)  # in several parts, but not in thousands
     try:
         if path.suffix == ".parquet":
-            pq.write_table(table, path, row_group_size=20, write_page_checksum=True)
+            pq.write_table(table, path, row_group_size=rows, write_page_checksum=True)
         elif path.suffix == ".csv":
             pa.csv.write_csv(table, path)
         else:
             opening = pa.ipc.new_file if path.suffix == ".arrow" else pa.ipc.new_stream
             with opening(path, table.schema) as writer:
-                writer.write_table(table, max_chunksize=20)
+                writer.write_table(table, max_chunksize=rows)
     except pa.ArrowException:
         path.unlink(missing_ok=True)
         return False

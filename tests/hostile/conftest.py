@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-
 import pytest
 
 import nolook.cli
+from tests.conftest import commands_of
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder of its own; a warning in a command is an error here, and not kept quiet."""
     monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
-    # Typer makes all commands anew for each call, which takes most of the time.
-    monkeypatch.setattr(nolook.cli, "get_command", functools.cache(nolook.cli.get_command))
+    monkeypatch.setattr(nolook.cli, "get_command", commands_of)
     return tmp_path

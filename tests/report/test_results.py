@@ -106,6 +106,12 @@ KINDS = [
 DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _made():
+    """Make them with noise of their own, whichever test comes first."""
+    releases()
+
+
 @pytest.fixture(autouse=True)
 def _no_warning():
     with warnings.catch_warnings():
