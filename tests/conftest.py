@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import os
 import shutil
@@ -72,6 +73,17 @@ def pytest_configure(config):
     """Repeat the noise of every test, also of those outside this folder."""
     if CHOSEN != "fresh":
         config.pluginmanager.register(RepeatedNoise())
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection():
+    """Search tests for garbage neither while they are collected nor later: they stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

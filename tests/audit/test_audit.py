@@ -42,6 +42,9 @@ LONG = {
     "score-moments",
     "model-curvature",
     "unit-scores",
+    # The attacks of tests/contracts/test_weights.py try these every day.
+    "ECDF-weights",
+    "ECDF-weights-units",
 }
 # A full audit takes some forty times as long.
 QUICK, QUICK_FITS = 5_000, 25

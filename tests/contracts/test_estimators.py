@@ -37,11 +37,15 @@ every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRES
 every_model_of_numbers = pytest.mark.parametrize("row", NUMBERS.values(), ids=NUMBERS)
 
 
+#: Of regressions and of curves another one is tried every day.
+LONG = {"BoostedAdaSSPRegressor", "AdditiveClassifier", "AdditivePoissonRegression"}
+
+
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(row, marks=[pytest.mark.slow] * (name == "BoostedAdaSSPRegressor"))
+        pytest.param(row, marks=[pytest.mark.slow] * (name in LONG))
         for name, row in ESTIMATORS.items()
     ],
     ids=ESTIMATORS,
