@@ -52,7 +52,7 @@ def test_rows_are_predicted_a_block_at_a_time(tmp_path, monkeypatch):
     ordinary = type(model).predict
 
     def spy(self, X):
-        sizes.append(len(X))
+        sizes.append(len(X.X))
         return ordinary(self, X)
 
     monkeypatch.setattr(type(model), "predict", spy)
