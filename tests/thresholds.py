@@ -72,6 +72,10 @@ COMMITTED = [
         ("accuracy", rf"^\| R2 of linear(?: \| \S+){{{place}}} \| (\S+)", "least", mean)
         for place, mean in ((0, 0.34), (1, 0.46), (2, 0.54), (3, 0.565))
     ),
+    ("first_steps", r"^Steps: at most (\d+)\.", "most", 2),
+    ("first_steps", r"Wrong: (\d+) of \d\d tables", "most", 0),
+    ("first_steps", r"Wrong: 0 of (\d+) tables", "least", 24),
+    ("first_steps", r"hidden by noise: (\d+)\.", "most", 2),
     ("accuracy", r"^\| gap of linear \| \S+ \| (\S+)", "most", 0.03),
     ("accuracy", r"^\| gap of linear \| \S+ \| \S+ \| (\S+)", "most", 0.005),
     ("accuracy", r"the least of these, all 20 tables: (\S+)", "least", -0.02),
