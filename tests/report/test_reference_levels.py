@@ -86,25 +86,33 @@ def test_a_model_without_a_level_says_nothing_of_levels():
         assert notes == []
 
 
-def test_what_is_true_or_false_is_told_of_where_it_is_true(tmp_path):
+@pytest.mark.parametrize(
+    ("declared", "yes", "no"),
+    [
+        ({}, "true", "false"),
+        ({"member": {"type": "boolean", "true": ["ja"], "false": ["nein"]}}, "ja", "nein"),
+        ({"member": {"type": "boolean", "true": ["ja"], "false": ["..."]}}, "ja", "not ja"),
+    ],
+)
+def test_what_is_true_or_false_is_told_of_where_it_is_true(declared, yes, no, tmp_path):
     generator = np.random.default_rng(0)
     member = generator.random(4000) < 0.5
     age = np.where(generator.random(4000) < 0.3, np.nan, generator.normal(size=4000))
     income = 3.0 * member + np.isnan(age) + generator.normal(size=4000)
-    stored = pa.table({"member": member, "age": pa.array(age, from_pandas=True), "income": income})
-    table = nolook.read_table(
-        stored, "income", missing="centre", schema=nolook.Schema.from_dict({}).indicating(["age"])
-    )
+    told = np.where(member, yes, "nein") if declared else member
+    stored = pa.table({"member": told, "age": pa.array(age, from_pandas=True), "income": income})
+    schema = nolook.Schema(declared).indicating(["age"])
+    table = nolook.read_table(stored, "income", missing="centre", schema=schema)
     fit = nolook.LinearRegression(9.0, 1e-6, random_state=0).fit(table)
     nolook.save(fit, tmp_path / "m.json")
     for model in (fit, nolook.load(tmp_path / "m.json")):
         assert contrasts(model) == {
-            "member": "member = true, compared with member = false",
+            "member": f"member = {yes}, compared with member = {no}",
             "age=missing": "age missing, compared with age known",
         }
         said = [plain(words) for words in model_findings(model).conclusion]
         assert re.match(
-            r"income is [\d.]+ higher for member = true than for member = false, ", said[0]
+            rf"income is [\d.]+ higher for member = {yes} than for member = {no}, ", said[0]
         )
         assert "where member" not in " ".join(said)
 

@@ -10,8 +10,9 @@ from nolook.algorithms.glm.level_sets import named_alike
 from nolook.estimators.base import PrivateModel
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
-from nolook.tables.design import GAP, Feature
+from nolook.tables.design import GAP, Feature, labels_of
 from nolook.tables.formula import interactions
+from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
 
 __all__ = ["contrasts", "level_labels", "sides"]
@@ -43,11 +44,10 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
         (of,) = named_alike(each, 2)
         mean = phrase("model.levels_mean", of=Name(of), levels=len(each))
         found |= {name: (name, mean) for name in each}
-    columns = set(model.read_options_["features"])
     products = interactions(model.read_options_)  # named by their factors
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
         if name in used and name not in found and name not in products:
-            found[name] = _true(name, columns)
+            found[name] = _true(name, model.read_options_)
     return found
 
 
@@ -60,12 +60,13 @@ def level_labels(read_options: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _true(name: str, columns: set[str]) -> tuple[str, str]:
+def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:
     """Return when a number that is 1 or 0 is 1, and when it is 0."""
-    column = name.removesuffix(f"={GAP}")
+    column, columns = name.removesuffix(f"={GAP}"), read_options["features"]
     if name not in columns and column in columns:
         return f"{column} missing", f"{column} known"
-    return f"{name} = true", f"{name} = false"
+    no, yes, _ = labels_of(None, as_schema(read_options.get("schema")).columns.get(name))
+    return f"{name} = {yes}", f"{name} = {no}"
 
 
 def _level(column: str, level: str | None, levels: Levels) -> str:
