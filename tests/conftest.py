@@ -142,6 +142,16 @@ def nothing_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Simulate intervals and p-values a tenth as often, where it matters not how good they are."""
+    from nolook.algorithms import calibration_table, group_tests, roc_curve, survival
+
+    for module in (calibration_table, group_tests, roc_curve, survival):
+        monkeypatch.setattr(module, "_REPEATS", module._REPEATS // 10)
+    monkeypatch.setattr(roc_curve, "_MOST_REPEATS", roc_curve._MOST_REPEATS // 10)
+
+
+@pytest.fixture
 def open_ledger(tmp_path: Path) -> Callable[..., object]:
     """Open a new ledger with a budget, for the relation of a release."""
     from nolook import Ledger

@@ -12,16 +12,21 @@ ENOUGH = nolook.Budget(9.0, 1e-3)
 
 
 @functools.cache
-def _content(budget: nolook.Budget, relation: str) -> bytes:
+def _content(budget: nolook.Budget, relation: str, name: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.ledger"
-        nolook.Ledger.create(path, budget, name="a", relation=relation).close()
+        nolook.Ledger.create(path, budget, name=name, relation=relation).close()
         return path.read_bytes()
 
 
-def new_ledger(path: Path, budget: nolook.Budget = ENOUGH, relation: str = "add-remove") -> Path:
+def new_ledger(
+    path: Path,
+    budget: nolook.Budget = ENOUGH,
+    relation: str = "add-remove",
+    name: str = "a",
+) -> Path:
     """Write a new ledger, in place of an older one."""
     for ending in ("-wal", "-shm"):
         Path(f"{path}{ending}").unlink(missing_ok=True)
-    path.write_bytes(_content(budget, relation))
+    path.write_bytes(_content(budget, relation, name))
     return path

@@ -10,9 +10,14 @@ import pytest
 
 import nolook
 import nolook.cli
+from tests.conftest import commands_of
+from tests.ledgers import new_ledger
 from tests.report.command import Result
 from tests.tables.database_places import DATABASES
 from tests.tables.servers import PASSWORD
+
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
 
 ROWS = 3_000
 
@@ -20,6 +25,7 @@ ROWS = 3_000
 @pytest.fixture
 def cli(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(nolook.cli, "get_command", commands_of)
 
     def call(*words):
         status = nolook.cli._run([str(word) for word in words])
@@ -67,7 +73,7 @@ COMMANDS = {
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_reads_them(command, place, cli, tmp_path):
     written = ("--output", "out.json", "--report", "out.html", "--ledger", "l")
-    nolook.Ledger.create(tmp_path / "l", nolook.Budget(9.0, 1e-3), name="l").close()
+    new_ledger(tmp_path / "l", name="l")
     done = cli(command, *place, *COMMANDS[command], "--epsilon", "5", *written)
     assert done.status in {0, 5}, done
     for text in (done.out, done.err, *map(read, tmp_path.glob("*"))):

@@ -15,6 +15,7 @@ import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import estimated, number, rows_in_words, with_error
+from tests.ledgers import new_ledger
 from tests.report.command import Result, names_in, spent, write_table
 from tests.report.pages import Page
 from tests.test_cli_errors import refused
@@ -48,7 +49,7 @@ def people(tmp_path_factory) -> Path:
 def here(tmp_path, monkeypatch, people) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.parquet").write_bytes(people.read_bytes())
-    nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    new_ledger(tmp_path / "a.ledger", nolook.Budget(50, 1e-4))
     return tmp_path
 
 

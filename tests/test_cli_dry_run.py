@@ -12,6 +12,10 @@ import nolook
 from nolook.tables.files import File
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import run
+from tests.ledgers import new_ledger
+
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
 
 COLUMNS = ("a", "b")
 ROWS = 400
@@ -24,7 +28,7 @@ def folder(tmp_path):
     pq.write_table(table, tmp_path / "table.parquet")
     csv.write_csv(table, tmp_path / "table.csv")
     budget = nolook.Budget(1.5, 1e-5)
-    nolook.Ledger.create(tmp_path / "its.ledger", budget, name="its").close()
+    new_ledger(tmp_path / "its.ledger", budget, name="its")
     return tmp_path
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import nolook
 import nolook.cli
+from tests.ledgers import new_ledger
 from tests.report.command import write_table
 from tests.report.hand_made import Probable, fitted, guarantee, unclipped
 from tests.report.pages import Page
@@ -47,7 +48,7 @@ def here(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "people.parquet", columns())
     nolook.save(made(), MODEL)
-    nolook.Ledger.create("a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    new_ledger(Path("a.ledger"), nolook.Budget(50, 1e-4))
     return tmp_path
 
 

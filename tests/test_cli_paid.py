@@ -13,7 +13,11 @@ import nolook
 import nolook.cli
 from nolook.formats.files import default_name
 from tests.hostile.commands import COMMANDS, release
+from tests.ledgers import new_ledger
 from tests.report.command import BUDGET, columns, write_table
+
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
 
 LEDGER = "a.ledger"
 FIT = ("fit", "people.parquet", "--target", "income", *BUDGET, "--method", "adassp")
@@ -28,7 +32,7 @@ def here(tmp_path, monkeypatch) -> Path:
     write_table(
         tmp_path / "T.parquet", {"a": data["age"], "b": data["height"], "y": data["member"]}
     )
-    nolook.Ledger.create(tmp_path / LEDGER, nolook.Budget(50, 1e-4), name="people").close()
+    new_ledger(tmp_path / LEDGER, nolook.Budget(50, 1e-4), name="people")
     return tmp_path
 
 

@@ -16,6 +16,7 @@ import nolook.cli
 from nolook.estimators.catalogue import METHODS, SELECTORS
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.report.wording import number
+from tests.ledgers import new_ledger
 from tests.report.command import ROWS, names_in, says, spent, write_table
 from tests.report.pages import Page
 
@@ -40,7 +41,7 @@ def people(tmp_path_factory) -> Path:
 def here(tmp_path, monkeypatch, people) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.parquet").write_bytes(people.read_bytes())
-    nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(50, 1e-4), name="a").close()
+    new_ledger(tmp_path / "a.ledger", nolook.Budget(50, 1e-4))
     return tmp_path
 
 

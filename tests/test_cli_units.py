@@ -15,6 +15,10 @@ import nolook
 from nolook._unit import Unit
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import CANARY, run
+from tests.ledgers import new_ledger
+
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
 
 ROWS = 600
 COLUMNS = ("a", "b")
@@ -42,9 +46,7 @@ def made(tmp_path_factory):
 def folder(made, tmp_path):
     for file in made.iterdir():
         shutil.copy(file, tmp_path)
-    nolook.Ledger.create(
-        tmp_path / "visits.ledger", nolook.Budget(9.0, 1e-3), name="visits"
-    ).close()
+    new_ledger(tmp_path / "visits.ledger", name="visits")
     return tmp_path
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shutil
 
 import pytest
 
@@ -67,13 +69,22 @@ LEAST = {
 }
 
 
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """Return a folder with a session, of which each test gets a copy."""
+    folder = tmp_path_factory.mktemp("begun")
+    with contextlib.chdir(folder):
+        write_table(folder / "people.csv", 40)
+        session = Session.of("people.csv", None)
+        session.schema_file.write_text(SCHEMA)
+        nolook.Ledger.create(session.ledger, nolook.Budget(3.0, 1e-5), name="people").close()
+    return folder
+
+
 @pytest.fixture
-def session(tmp_path, monkeypatch):
+def session(begun, tmp_path, monkeypatch):
+    shutil.copytree(begun, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    write_table(tmp_path / "people.csv", 40)
-    session = Session.of("people.csv", None)
-    session.schema_file.write_text(SCHEMA)
-    nolook.Ledger.create(session.ledger, nolook.Budget(3.0, 1e-5), name="people").close()
     return Session.all()["people"]
 
 

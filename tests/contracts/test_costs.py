@@ -24,6 +24,9 @@ from nolook.privacy.guarantee import DeltaEvent
 from tests.privacy.mechanisms import MECHANISMS, all_mechanisms
 from tests.report.hand_made import probable
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 #: How mechanisms call what they may cost.
 BUDGETS = ("mu", "epsilon", "rule")
 #: What estimators draw by, with an answer that no table decides.

@@ -7,6 +7,9 @@ import nolook
 from tests.contracts.columns import column, with_columns
 from tests.contracts.distributions import DISTRIBUTIONS
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 ROWS = 2000
 every_row = pytest.mark.parametrize("row", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS)
 

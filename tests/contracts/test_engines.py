@@ -16,6 +16,9 @@ from tests.contracts.test_units import CLASSIFIERS, MAKERS, UNITS, frame, publis
 from tests.tables import spark_session
 from tests.tables.elsewhere import elsewhere
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 every_maker = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 

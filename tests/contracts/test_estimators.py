@@ -95,11 +95,11 @@ def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
 
 @every_estimator
 def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
-    X, y = data()
+    X, y = data(2000)
     found = [row.make().fit(X, y) for _ in range(12)]
     errors = {fitted.rows_.error for fitted in found}
     assert len(errors) == 1  # a function of the parameters
-    off = np.array([fitted.rows_.value - ROWS for fitted in found]) / errors.pop()
+    off = np.array([fitted.rows_.value - 2000 for fitted in found]) / errors.pop()
     # The root mean square of twelve numbers leaves these bounds with a chance below 1e-7, be they
     # normal or Laplace's.
     assert 0.1 < math.sqrt(np.mean(off**2)) < 4.5

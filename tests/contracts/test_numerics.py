@@ -15,6 +15,9 @@ from tests.contracts.estimators import ESTIMATORS
 from tests.contracts.selectors import SELECTORS
 from tests.report.hand_made import probable
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 ROWS = 600
 
 

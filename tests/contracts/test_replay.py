@@ -40,6 +40,9 @@ from tests.contracts.test_costs import (
 )
 from tests.report.hand_made import probable
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 EXTREME = [0.0, -0.0, 5e-324, 1e308, -1.7e308, 1e-300, 2.0**53 + 2, -1e15, 2.0**-1000, -3.7]
 #: Rows, features and a number that targets follow, before they become those of a kind of model.
 TABLES = {

@@ -72,6 +72,7 @@ def test_probabilities_are_tested_and_other_scores_get_the_whole_budget():
     assert right.calibration.privacy_ == right.privacy
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_thresholds_lie_where_scores_may_lie():
     """Few rows and little budget: the range found is often one that no score can be in."""
     X, y = data(300)
@@ -146,6 +147,7 @@ def test_rows_come_in_many_forms(form):
     )
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("kind", [LogisticRegression, RidgeClassifier])
 def test_either_class_may_be_the_positive_one(kind):
     X, y = data(1000)

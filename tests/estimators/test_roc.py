@@ -155,6 +155,7 @@ def forms(scores, labels):
     }
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("form", forms(*scored(4)))
 def test_scores_and_target_come_in_many_forms(form):
     scores, labels = scored()
@@ -176,6 +177,7 @@ def test_a_table_of_score_and_target_will_do(tmp_path):
     assert curve.read_options_["features"] == ["score"]
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize(("relation", "grid"), [("add-remove", None), ("replace", GRID)])
 def test_every_table_gets_an_ordinary_answer(relation, grid):
     for name in COLUMNS:
@@ -198,6 +200,10 @@ def test_the_ends_hold_whatever_the_noise():
     assert 0.0 <= curve.auc_ <= 1.0
 
 
+def series(cells):
+    return pd.Series(cells, dtype=object)
+
+
 #: Cells that compare to numbers in ways of their own, some by an exception.
 ODD = [
     *("a text", 10**400, None, 2.5, np.datetime64("2024"), b"1", Decimal("NaN"), Decimal("sNaN")),
@@ -205,9 +211,27 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=lambda each: f"{type(each).__name__}-{each!s:.9}")
-@pytest.mark.parametrize("kind", [list, lambda x: pd.Series(x, dtype=object)])
-@pytest.mark.parametrize("label", [1, np.int64(1), np.float64(1.0)])
+def named(odd):
+    return f"{type(odd).__name__}-{odd!s:.9}"
+
+
+@pytest.mark.usefixtures("few_repeats")
+@pytest.mark.parametrize(
+    ("odd", "kind", "label"),
+    [
+        # Every day each cell in both kinds of columns, with each label in turn.
+        pytest.param(
+            odd,
+            kind,
+            label,
+            id=f"{named(odd)}-{kind.__name__}-{type(label).__name__}",
+            marks=[pytest.mark.slow] * ((i + j + k) % 3 > 0),
+        )
+        for i, odd in enumerate(ODD)
+        for j, kind in enumerate([list, series])
+        for k, label in enumerate([1, np.int64(1), np.float64(1.0)])
+    ],
+)
 def test_no_class_decides_what_others_are(odd, kind, label):
     scores, labels = scored(100)
     expected = nolook.ROCCurve(1.0, GRID, random_state=0).fit(scores, np.append(labels[:99], 7))
@@ -217,7 +241,7 @@ def test_no_class_decides_what_others_are(odd, kind, label):
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@pytest.mark.parametrize("odd", ODD, ids=lambda each: f"{type(each).__name__}-{each!s:.9}")
+@pytest.mark.parametrize("odd", ODD, ids=named)
 @pytest.mark.parametrize("classes", [(0, 1), (0.0, 1.0), (False, True)])
 def test_no_target_makes_a_classifier_fail(odd, classes):
     scores, labels = scored(100)

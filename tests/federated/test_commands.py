@@ -22,6 +22,7 @@ from nolook.federated.commands._submit import _place, _Wanted
 from nolook.federated.folder import Folder, read_party
 from nolook.federated.sealing import public_key, read_private_key
 from nolook.federated.tokens import Tokens, make_tokens, read_tokens
+from tests.conftest import commands_of
 from tests.federated.made import KEYS, SCORES, batch_of
 from tests.federated.servers import Pair
 from tests.report.command import Result, run, run_python_script
@@ -40,6 +41,7 @@ def cli(here, monkeypatch, capsys):
     """Run the command line in this process, where a warning is an error."""
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(nolook.cli, "_silence_libraries", lambda: None)
+    monkeypatch.setattr(nolook.cli, "get_command", commands_of)
 
     def call(*words):
         status = nolook.cli._run(["federated", *(str(word) for word in words)])

@@ -36,6 +36,9 @@ from tests.hostile.commands import release
 from tests.hostile.harness import Charged, run
 from tests.tables.messy import compressed
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 NUMBER = 8675309.25
 INTEGER = 271828182845
 TEXT = "Xanthippe-q7Zx"

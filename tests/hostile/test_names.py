@@ -15,6 +15,9 @@ from tests.hostile.harness import run
 from tests.report.pages import Page
 from tests.report.test_browser import run_browser
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 SCRIPT = "<script>document.title='ran'</script>"
 COLUMNS = [
     SCRIPT,

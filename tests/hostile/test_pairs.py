@@ -23,6 +23,9 @@ from tests.hostile.harness import run
 from tests.ledgers import new_ledger
 from tests.tables.database_places import in_duckdb, in_sqlite
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 ROWS, PERSON = 80, 61
 NUMBERS, WORDS = ("x", "z", "p", "y", "n"), ("grp", "out", "note", "day", "who")
 SCHEMA = """

@@ -17,6 +17,9 @@ from tests.hostile.arbitrary import NAMES, damaged, store, tables
 from tests.hostile.commands import COMMANDS, release
 from tests.hostile.harness import Charged, attempt, inputs, run
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 MISSING = ("zero", "drop-row")
 NAME = st.one_of(st.sampled_from(NAMES[:3]), st.sampled_from(NAMES))
 LEVELS = st.dictionaries(

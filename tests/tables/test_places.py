@@ -22,6 +22,9 @@ from nolook.errors import TableError
 from tests.tables.buckets import Bucket, in_bucket
 from tests.tables.database_places import DATABASES
 
+# What intervals simulate is tested in tests/algorithms.
+pytestmark = pytest.mark.usefixtures("few_repeats")
+
 ROWS = 900
 SCHEMA = nolook.Schema.from_dict(
     {
