@@ -43,6 +43,20 @@ def test_bytes_of_any_encoding_stay_different(encoding, tmp_path):
     assert units(path, schema=schema) == len(ids)
 
 
+def test_bytes_of_a_statistics_program_stay_different(tmp_path):
+    """Stata writes cp1252 up to version 13, in which five bytes are no character."""
+    ids = [f"n{place:04}" for place in range(0x80, 0x100)]
+    pyreadstat = pytest.importorskip("pyreadstat")
+    frame = pd.DataFrame({"who": ids, "x": 1.0})
+    pyreadstat.write_dta(frame, str(tmp_path / "t.dta"), version=13)
+    raw = (tmp_path / "t.dta").read_bytes()
+    for place, each in enumerate(ids, 0x80):
+        assert raw.count(each.encode()) == 1
+        raw = raw.replace(each.encode(), b"n" + bytes([place]) + b"\0\0\0")
+    (tmp_path / "t.dta").write_bytes(raw)
+    assert units(tmp_path / "t.dta") == len(ids)
+
+
 @given(st.lists(BYTES, min_size=1, max_size=6))
 def test_bytes_that_are_no_text_stay_different_in_a_text_file(tmp_path_factory, ids):
     path = tmp_path_factory.mktemp("t") / "t.csv"
