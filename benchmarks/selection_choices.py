@@ -138,14 +138,14 @@ def sharpness():
     yield "|---:|---:|---:|---:|"
     for k in LENGTHS:
         alone = nolook.SISSelector(k, delta=BUDGET["delta"], epsilon=BUDGET["epsilon"])
-        own = alone.plan().release.plan.features
+        own = alone.plan().release.features
         shared = isinstance(own, BoundedRangeEvent)
         times = f"{own.epsilon * k:.2f}" if shared else "permute-and-flip"
         pipeline = nolook.PrivatePipeline(
             nolook.SISSelector(k), nolook.LinearRegression(), **BUDGET
         )
         spent, plan = timed(pipeline.plan)
-        chosen = plan.release.selector.plan().release.plan.features
+        chosen = plan.release.selector.plan().release.features
         ratio = chosen.epsilon * k / (0.2 * BUDGET["epsilon"])
         yield f"| {k} | {times} | {ratio:.2f} | {spent:.2f} |"
 

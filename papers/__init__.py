@@ -6,11 +6,12 @@ the fitted estimator says that the result is not private, and no ledger takes it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
-from attrs import evolve
+from attrs import asdict, evolve
 
-from nolook.algorithms.selection_plan import SelectionPlan
+from nolook.algorithms.selection_plan import Selection
 from nolook.errors import ParameterError
 from nolook.privacy.budgets import with_room
 from nolook.privacy.release import Plan
@@ -18,6 +19,7 @@ from nolook.privacy.release import Plan
 __all__ = ["not_private", "only_choices"]
 
 _Released = TypeVar("_Released")
+_Published = TypeVar("_Published", bound=Selection)
 
 
 def not_private(plan: Plan[_Released]) -> Plan[_Released]:
@@ -25,12 +27,12 @@ def not_private(plan: Plan[_Released]) -> Plan[_Released]:
     return evolve(plan, guarantee=evolve(plan.guarantee, private=False))
 
 
-def only_choices(plan: SelectionPlan) -> SelectionPlan:
+def only_choices(own: Selection, published: Callable[..., _Published]) -> _Published:
     """Spend on the choice of features what nolook keeps for the number of rows, as published.
 
     Raises ParameterError where the number of features is not given.
     """
-    if plan.k is None:
+    if not own.k:
         raise ParameterError("k is 'auto'; expected a number of features, as in the paper")
-    features = evolve(plan.features, epsilon=with_room(plan.budget.epsilon))
-    return evolve(plan, rows=None, features=features)
+    features = evolve(own.features, epsilon=with_room(own.budget.epsilon))
+    return published(**asdict(evolve(own, rows=None, features=features), recurse=False))

@@ -13,12 +13,12 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook.algorithms.kendall_selection import KendallSelection
-from nolook.algorithms.selection_plan import Drawing, Selected
+from nolook.algorithms.selection_plan import Selected
 from nolook.estimators.kendall import KendallSelector
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
 from nolook.tables import Table
 from papers import only_choices
@@ -52,12 +52,11 @@ class PublishedKendallSelection(KendallSelection):
 
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:  # noqa: ARG002
         """Choose k features."""
-        drawing.progress("features")
-        source = drawing.source
-        k = drawing.k
-        share = with_room(drawing.features.epsilon / k)
+        progress("features")
+        k = self.k
+        share = with_room(self.features.epsilon / k)
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
         ranked = RankedTable([np.array([without_ties(column, source) for column in columns])])
         left = list(range(table.n_columns - 1))
@@ -106,8 +105,6 @@ class PublishedKendallSelector(KendallSelector):
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        plan = super().plan()
-        release = cast("KendallSelection", plan.release)
-        parts = only_choices(release.plan)
-        published = PublishedKendallSelection(parts, release.chances)
-        return Plan.of(published, parts.budget, self.random_state)
+        own = cast("KendallSelection", super().plan().release)
+        published = only_choices(own, PublishedKendallSelection)
+        return Plan.of(published, published.budget, self.random_state)

@@ -9,14 +9,14 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_positive
-from nolook.algorithms.selection_plan import Drawing, Selected
+from nolook.algorithms.selection_plan import Selected
 from nolook.algorithms.sublasso import VOTES_SENSITIVITY, LassoSelection
 from nolook.estimators.lasso import LassoSelector
 from nolook.kernels.block_lasso import arrange_blocks, lasso_models
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
-from nolook.privacy.release import Plan
+from nolook.privacy.release import OnStep, Plan
 from nolook.tables import Table
 from papers import not_private, only_choices
 
@@ -82,18 +82,17 @@ class PublishedLassoSelection(LassoSelection):
 
     for_rows_per_unit = None  # type: ignore[assignment]  # the paper speaks of rows
 
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:  # noqa: ARG002
         """Choose k features by peeling."""
-        drawing.progress("features")
-        source = drawing.source
+        progress("features")
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
         m = min(cast("int", self.blocks), columns.shape[1])
         parts = equal_parts(columns.shape[1], m, source)
-        votes = raw_votes(columns, parts, m, drawing.k, -self.penalty)
-        share = with_room(drawing.features.epsilon / drawing.k)
+        votes = raw_votes(columns, parts, m, self.k, -self.penalty)
+        share = with_room(self.features.epsilon / self.k)
         left = list(range(table.n_columns - 1))
         chosen: list[int] = []
-        while len(chosen) < drawing.k:
+        while len(chosen) < self.k:
             place = exponential_choice(votes[left], VOTES_SENSITIVITY, share, source)
             chosen.append(left.pop(place))
         return Selected(tuple(chosen), m)
@@ -196,8 +195,6 @@ class PublishedLassoSelector(RawLassoSelector):
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        plan = super().plan()
-        own = cast("LassoSelection", plan.release)
-        parts = only_choices(own.plan)
-        release = PublishedLassoSelection(parts, own.chances, own.blocks, own.penalty)
-        return not_private(Plan.of(release, parts.budget, self.random_state))
+        own = cast("LassoSelection", super().plan().release)
+        release = only_choices(own, PublishedLassoSelection)
+        return not_private(Plan.of(release, release.budget, self.random_state))

@@ -57,7 +57,6 @@ class _PublishedScreening(Screening):
         table: Table,
         scaling: Scaling | None,  # noqa: ARG002
         source: ByteSource,  # noqa: ARG002
-        chances: int,  # noqa: ARG002
     ) -> Scores:
         return published_scores(table)
 
@@ -101,8 +100,6 @@ class PublishedSISSelector(SISSelector):
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release."""
-        plan = super().plan()
-        own = cast("Screening", plan.release)
-        parts = only_choices(own.plan)
-        release = _PublishedScreening(parts, own.chances, own.top_k)
-        return not_private(Plan.of(release, parts.budget, self.random_state))
+        own = cast("Screening", super().plan().release)
+        release = only_choices(own, _PublishedScreening)
+        return not_private(Plan.of(release, release.budget, self.random_state))

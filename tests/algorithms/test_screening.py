@@ -102,7 +102,7 @@ def test_columns_without_evidence_come_last_whatever_goes_with_the_target(top_k,
     X = np.ones((3000, 6))
     X[:, 0] = y  # not detected, and yet it would be chosen first
     release = nolook.SISSelector(k, 1.0, 1e-6, "covariance", top_k).plan().release
-    release = evolve(release, plan=evolve(release.plan, scales=Found(1.0)))
+    release = evolve(release, scales=Found(1.0))
     found = [
         sorted(release.run(table_from_arrays(X, y), SeededSource(seed), lambda _: None).features)
         for seed in range(30)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,12 +10,17 @@ from attrs import evolve
 from scipy.special import softmax
 
 import nolook
-from nolook.algorithms.selection_plan import Beside, choose_k, selection_plan
+from nolook.algorithms.kendall_selection import KendallSelection
+from nolook.algorithms.selection_plan import Beside, choose_k
+from nolook.algorithms.selection_plan import selection_plan as planned
 from nolook.audit.exact_laws import exponential_law, flip_law
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_mu, total_delta
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import ApproximateEvent, Budget, GaussianEvent, PureEvent
+from nolook.privacy.sampling import SAMPLING_UNIT
+
+selection_plan = partial(planned, partial(KendallSelection, chances=SAMPLING_UNIT))
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0), Budget(0.1, 1e-6), Budget(math.log(3), 1e-9)])

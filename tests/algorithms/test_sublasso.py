@@ -11,7 +11,6 @@ from sklearn.linear_model import Lasso
 
 import nolook
 from nolook.algorithms import sublasso
-from nolook.algorithms.selection_plan import Drawing
 from nolook.algorithms.sublasso import MOST_MODELS, choose_blocks, lasso_selection
 from nolook.audit.exact_laws import peeling_law
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
@@ -36,10 +35,6 @@ def fix_blocks(monkeypatch, blocks):
     monkeypatch.setattr("nolook.algorithms.per_unit_sampling.uniform_integers", draw)
 
 
-def chosen_by(table, k, features, m, penalty, source):
-    return lasso_selection(table, Drawing(k, features, source, lambda _: None), m, penalty)
-
-
 def votes_of(monkeypatch, X, y, blocks, *, m=None, penalty=0.1, k=2):
     fix_blocks(monkeypatch, blocks)
     table = table_from_arrays(X, y)
@@ -48,7 +43,7 @@ def votes_of(monkeypatch, X, y, blocks, *, m=None, penalty=0.1, k=2):
     monkeypatch.setattr(
         sublasso, "peel", lambda _, votes, *__: seen.append(votes) or np.zeros(k, np.int64)
     )
-    chosen_by(table, k, PureEvent("features", 1.0), m, penalty, SeededSource(0))
+    lasso_selection(table, k, PureEvent("features", 1.0), m, penalty, SeededSource(0))
     return seen[0]
 
 
@@ -139,7 +134,7 @@ def test_fewer_than_two_rows_leave_it_to_chance(n):
     source, table = SeededSource(0), table_from_arrays(X, y)
     found = np.zeros((4, 4))
     for _ in range(600):
-        first, second = chosen_by(table, 2, PureEvent("features", 50.0), 3, 0.1, source)
+        first, second = lasso_selection(table, 2, PureEvent("features", 50.0), 3, 0.1, source)
         found[first, second] += 1
     assert not found.diagonal().any()
     assert chisquare(found[~np.eye(4, dtype=bool)]).pvalue > 1e-4
@@ -171,7 +166,7 @@ def test_draws_have_the_probabilities_of_the_definition():
     source, table = SeededSource(3), table_from_arrays(X, y)
     found = dict.fromkeys(itertools.permutations(range(3), k), 0)
     for _ in range(runs):
-        found[tuple(chosen_by(table, k, PureEvent("features", epsilon), 2, 0.1, source))] += 1
+        found[tuple(lasso_selection(table, k, PureEvent("features", epsilon), 2, 0.1, source))] += 1
 
     def fit(epsilon, assignments):
         expected = mixture(X, y, k, epsilon, assignments)
@@ -213,7 +208,7 @@ def test_counts_are_drawn_as_planned(monkeypatch):
 
     monkeypatch.setattr(sublasso, "peel", peel)
     for features in (PureEvent("features", 1e300), BoundedRangeEvent("features", 0.1, 2)):
-        chosen_by(table_from_arrays(*data(50)), 2, features, 3, 0.1, SeededSource(0))
+        lasso_selection(table_from_arrays(*data(50)), 2, features, 3, 0.1, SeededSource(0))
         assert given.pop() == (features, 2, 1)
 
 

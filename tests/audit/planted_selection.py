@@ -11,7 +11,6 @@ from scipy.stats import kendalltau
 
 import nolook
 from nolook.algorithms import screening, sublasso
-from nolook.algorithms.selection_plan import Drawing
 from nolook.kernels import block_lasso
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import uniform_integers
@@ -112,8 +111,8 @@ def voted(rows, draws, source):
     table = as_table(rows)
 
     def choose():
-        drawing = Drawing(1, PureEvent("features", 1.0), source, lambda _: None)
-        return sublasso.lasso_selection(table, drawing, BLOCKS, 0.5)[0]
+        features = PureEvent("features", 1.0)
+        return sublasso.lasso_selection(table, 1, features, BLOCKS, 0.5, source)[0]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(block_lasso, "ThreadPoolExecutor", AtOnce)

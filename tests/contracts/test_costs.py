@@ -476,7 +476,7 @@ FOLDED = {
         steps,
         until_scores,
         classes,
-        lambda draws: [*draws[:2], *groups(draws[2:])],
+        each,
     ),
 }
 
@@ -494,7 +494,7 @@ def check_cross_validation(name, drawn):
     assert length(drawn) == len(drawn)
     drawn.clear()
     theirs = stated(cross_validated(name).privacy)
-    # The noise chooses how many groups a fold is judged by; a fit begins as the first one did.
+    # A fit begins as the first one did.
     second = next(k for k in range(3, len(drawn)) if drawn[k : k + 3] == drawn[:3])
     for draws in (drawn[:second], drawn[second:]):
         fit = length(draws)

@@ -63,14 +63,8 @@ def test_without_noise_areas_are_scikit_learns():
     wanted = roc_auc_score(y == "yes", cross_val_predict(PlainRegression(), X, y == "yes"))
     assert found.measure == "AUC"
     assert found.mean.value == pytest.approx(wanted, abs=0.02)
-    assert [len(one.calibration.table_.counts) for one in found.evaluations] == [10] * 3
-    assert all(
-        one.roc.auc_ == score.value
-        for one, score in zip(found.evaluations, found.scores, strict=True)
-    )
     assert set(found.models[0].predict(X)) == {"no", "yes"}
     assert list(found.models[1].classes_) == ["no", "yes"]
-    assert found.evaluations[0].other_rows
 
 
 def test_pages_name_the_positive_class(tmp_path):

@@ -238,7 +238,7 @@ def release(kind, place=0):
 # What a file does not keep: seeds, the models judged, the working counts of a fit, and parameters
 # that others repeat (the guarantee has the budget, labels the classes).
 _NOT_KEPT = frozenset({
-    *("random_state", "model", "models", "evaluations", "histograms", "median", "n_models_"),
+    *("random_state", "model", "models", "histograms", "median", "n_models_"),
     *("epsilon", "delta", "classes", "selector", "regressor"),
 })  # fmt: skip
 

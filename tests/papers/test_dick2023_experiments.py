@@ -8,10 +8,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from attrs import evolve
 
 import nolook
-from nolook.algorithms.selection_plan import Drawing
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.kendall import KENDALL_UNIT, RankedTable
@@ -81,9 +79,8 @@ def test_choices_follow_the_published_mechanism():
     epsilon, draws = 4.0, 4000
     release = PublishedKendallSelector(2, epsilon).plan().release
     table = table_from_arrays(X, y)
-    drawing = Drawing(2, release.plan.features, None, lambda _: None)
     counts = Counter(
-        release.choose(table, evolve(drawing, source=SeededSource(seed))).features
+        release.choose(table, 0, SeededSource(seed), lambda _: None).features
         for seed in range(draws)
     )
     ranked = RankedTable([np.vstack([X.T, y])])

@@ -13,7 +13,7 @@ import pytest
 
 import nolook
 from nolook import read_table
-from nolook.algorithms.per_unit_sampling import rows_in_blocks
+from nolook.algorithms.per_unit_sampling import rows_in_blocks, sampled_rows
 from nolook.errors import ParameterError, TableError
 from nolook.kernels.histogram import magnitude_counts, row_counts
 from nolook.privacy.noise import SeededSource
@@ -295,6 +295,19 @@ def test_parts_draw_apart_and_keep_as_many_as_they_should(unit, path):
     np.testing.assert_array_equal(kept[kept > 0], everyone[kept > 0])
     for each in np.unique(own)[:50]:
         assert len(set(blocks[own == each].tolist())) == 1
+
+
+def test_rows_that_count_in_full_are_sampled_one_by_one(path):
+    """Kept or left out together, several rows of a unit would cost more than each by itself."""
+    table = read_table(path, features=["a"], unit="id", rows_per_unit=2)
+    for where in (table, elsewhere(table)):
+        pairs = where.sample_rows(2, SeededSource(5).words)
+        rows = sampled_rows(pairs, SAMPLING_UNIT // 2, SeededSource(5))
+        a, units = (each.to_numpy() for each in pq.read_table(path, columns=["a", "id"]).columns)
+        owner = dict(zip(a, units, strict=True))
+        found = np.concatenate([batch[0] for (batch,) in rows._batches])
+        kept = np.bincount([owner[each] for each in found])
+        assert 0.8 * np.count_nonzero(kept == 2) < 0.5 * np.count_nonzero(kept == 1) < len(found)
 
 
 def test_rows_of_a_sample_come_in_an_order_that_follows_from_them(path):

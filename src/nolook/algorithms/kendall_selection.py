@@ -22,11 +22,12 @@ import numpy as np
 from attrs import frozen
 
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
-from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection
+from nolook.algorithms.selection_plan import Choices, Selected, Selection
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
 
@@ -40,12 +41,11 @@ class KendallSelection(Selection):
     Guarantee: that of :class:`Selection`.
     """
 
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:  # noqa: ARG002
         """Choose k features."""
-        drawing.progress("features")
-        rows = sampled_rows(table, drawing.chances, drawing.source)
-        chosen = kendall_selection(rows, drawing.k, drawing.features, drawing.source)
-        return Selected(tuple(chosen))
+        progress("features")
+        rows = sampled_rows(table, self.chances, source)
+        return Selected(tuple(kendall_selection(rows, self.k, self.features, source)))
 
 
 def kendall_selection(

@@ -45,7 +45,9 @@ class _Draws:
 
     def _draw(self, count: int) -> Integers:
         """Draw blocks, -1 for what is not kept."""
-        blocks = uniform_integers(self._m, count, self._source)
+        blocks = np.zeros(count, dtype=np.int64)  # one of which draws nothing
+        if self._m > 1:
+            blocks = uniform_integers(self._m, count, self._source)
         if self._chances < SAMPLING_UNIT:
             blocks[~kept_rows(count, self._chances, self._source)] = -1
         return blocks
@@ -67,21 +69,23 @@ class _Draws:
 class Drawn(Drawing):
     """Feeds a statistic rows, weights, and the block that each row, or its unit, draws.
 
-    A unit is kept with probability ``chances / SAMPLING_UNIT``, with all its rows. Every part draws
-    separately, where its rows are; from a seed, if `source` has one, parts draw other numbers of
-    it.
+    Each is kept with probability ``chances / SAMPLING_UNIT``; a unit draws for all its rows, unless
+    its rows draw `by_row`. Every part draws separately, where its rows are; from a seed, if
+    `source` has one, parts draw other numbers of it.
     """
 
-    def __init__(self, statistic: Foldable, m: int, chances: int, source: ByteSource) -> None:
-        self._statistic, self._m, self._chances = statistic, m, chances
+    def __init__(
+        self, statistic: Foldable, m: int, chances: int, source: ByteSource, *, by_row: bool = False
+    ) -> None:
+        self._statistic, self._m, self._chances, self._by_row = statistic, m, chances, by_row
         self._key = None if source.private else source.words(_KEY_WORDS).tobytes()
 
     def start(self, part: int, units: int | None) -> None:
-        """Draw for a part's units, if rows have any."""
+        """Draw for a part's units, if rows have any and do not draw themselves."""
         source: ByteSource = SystemEntropy()
         if self._key is not None:
             source = KeyedSource(derived_key(self._key, part.to_bytes(8, "big")), b"rows")
-        self._draws = _Draws(self._m, self._chances, source, units)
+        self._draws = _Draws(self._m, self._chances, source, None if self._by_row else units)
 
     def update(self, *batch: Any) -> Self:  # noqa: ANN401
         """Let rows draw, and add those that are kept."""
@@ -95,20 +99,21 @@ class Drawn(Drawing):
 
 
 def rows_in_blocks(
-    table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT
+    table: Table, m: int, source: ByteSource, chances: int = SAMPLING_UNIT, *, by_row: bool = False
 ) -> Iterator[tuple[Vector, Weights, Integers]]:
     """Yield a table's rows, their weights, and the block of each, from 0 to m - 1.
 
-    Every row draws its block, or every unit for all its rows: so adding or removing one changes
-    what is in one block. Each is kept with probability ``chances / SAMPLING_UNIT``. Rows that an
-    engine reads come in an order that follows from them alone. Blocks must not reach a user.
+    Every row draws its block, or every unit for all its rows (unless rows draw `by_row`): so adding
+    or removing one changes what is in one block. Each is kept with probability ``chances /
+    SAMPLING_UNIT``. Rows that an engine reads come in an order that follows from them alone. Blocks
+    must not reach a user.
     """
     if table.engine is not None:
         kept = KeptBatches()
-        table.fold(Drawn(kept, m, chances, source))
+        table.fold(Drawn(kept, m, chances, source, by_row=by_row))
         yield from _in_order(kept.batches or [])
         return
-    units = None if table.unit.column is None else table.units().counts.size
+    units = None if by_row or table.unit.column is None else table.units().counts.size
     draws = _Draws(m, chances, source, units)
     for batch in table.batches_of_units():
         yield draws.kept(*batch)
@@ -137,15 +142,13 @@ def sampled_rows(table: Table, chances: int, source: ByteSource) -> Table | Samp
     """Return rows, each kept with probability ``chances / SAMPLING_UNIT``; without weights.
 
     For each unit whose rows have weights one row is drawn, and may be kept: so adding or
-    removing a unit adds or removes a row. Which rows are drawn must not reach a user. Rows draw
+    removing a unit adds or removes a row. Where several rows of a unit count in full each draws by
+    itself: their costs add up row by row. Which rows are drawn must not reach a user. Rows draw
     once, one after the other; all of them draw nothing, and stay where they are.
     """
     if table.unit.weight_scale > 1:
         table = table.sample_rows(1, source.words)
     if chances == SAMPLING_UNIT:
         return table
-    if table.engine is not None:
-        drawn = rows_in_blocks(table, 1, source, chances)
-        return Sample((batch for batch, _, _ in drawn), table.n_columns)
-    kept = ((batch, kept_rows(batch.shape[1], chances, source)) for batch in table.batches())
-    return Sample((batch[:, own] for batch, own in kept), table.n_columns)
+    drawn = rows_in_blocks(table, 1, source, chances, by_row=True)
+    return Sample((batch for batch, *_ in drawn), table.n_columns)

@@ -131,6 +131,11 @@ class RocCurve:
         ]
         return cls.of(counted, left_out, rows_known=known is not None)
 
+    def sampled(self, alike: int) -> Self:
+        """Return the curve of units with at most some rows that count in full and may be alike."""
+        both = (evolve(each, sampled=alike) for each in (self.positive, self.negative))
+        return type(self)(*both, self.rows_known)
+
     @property
     def scores(self) -> PrivateDistribution:
         """The distribution of the scores of both classes, which have independent noise."""

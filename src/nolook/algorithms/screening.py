@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
-from nolook.algorithms.selection_plan import Choices, Drawing, Selected, Selection, peel
+from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
 from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.kendall import KendallRows, kendall_scores, kendall_sensitivity
 from nolook.tables import Table
@@ -56,14 +57,14 @@ class Scores:
 class Screening(Selection):
     """DP-SIS: one score for each feature, once, and then the k best.
 
-    The score is the covariance where the plan has scales, which tell ranges; the rank correlation
+    The score is the covariance where there are scales, which tell ranges; the rank correlation
     otherwise. Features in which nothing stood out from the noise of the scales
     have no score: they are chosen only when all others are, and then by chance. Guarantee: that of
     :class:`Selection`.
 
     Parameters
     ----------
-    plan, chances
+    budget, k, rows, scales, features, chances
         As of :class:`Selection`; `chances` for ranks.
     top_k : str
         One of :data:`TOP_K`.
@@ -71,36 +72,34 @@ class Screening(Selection):
 
     top_k: TopK
 
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:  # noqa: ARG002
         """Choose k features."""
-        scales, k, source = self.plan.scales, drawing.k, drawing.source
-        scaling = None if scales is None else scales.run(table, source, drawing.progress)
-        drawing.progress("features")
+        k, features = self.k, self.features
+        scaling = None if self.scales is None else self.scales.run(table, source, progress)
+        progress("features")
         detected = np.ones(table.n_columns - 1, dtype=np.bool_)
         if scaling is not None:
             detected = scaling.detected[:-1]
         places, others = np.flatnonzero(detected), np.flatnonzero(~detected)
         if k < places.size:
-            scores = self.scores(table, scaling, source, drawing.chances)
+            scores = self.scores(table, scaling, source)
             scored = Scores(scores.values[places], scores.sensitivity)
-            places = places[screen(scored, k, drawing.features, self.top_k, source)]
+            places = places[screen(scored, k, features, self.top_k, source)]
         elif k > places.size:
             # A score would rest on a guess of where the values lie.
             alike = Scores(np.zeros(others.size, dtype=np.int64), 1.0)
-            chance = screen(alike, k - places.size, drawing.features, self.top_k, source)
+            chance = screen(alike, k - places.size, features, self.top_k, source)
             places = np.append(places, others[chance])
         return Selected(tuple(places.tolist()), rows=None if scaling is None else scaling.rows)
 
-    def scores(
-        self, table: Table, scaling: Scaling | None, source: ByteSource, chances: int
-    ) -> Scores:
-        """Score the features; `scaling` is what the plan's scales released, if it has any.
+    def scores(self, table: Table, scaling: Scaling | None, source: ByteSource) -> Scores:
+        """Score the features; `scaling` is what the search for scales released, if there is one.
 
         `source` draws the rows to be ranked: of units whose rows have weights one each, and of
         these a sample.
         """
         if scaling is None:
-            return rank_scores(sampled_rows(table, chances, source))
+            return rank_scores(sampled_rows(table, self.chances, source))
         # The narrower, the less the tails weigh and the more of a range the middle fills.
         low, high = scaling.center - scaling.scale, scaling.center + scaling.scale
         return covariance_scores(table, low, high)

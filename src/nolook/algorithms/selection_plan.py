@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar, Self, TypeAlias
+from collections.abc import Callable
+from typing import ClassVar, Self, TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 
@@ -28,10 +29,8 @@ from nolook.tables import Table
 __all__ = [
     "Beside",
     "Choices",
-    "Drawing",
     "Selected",
     "Selection",
-    "SelectionPlan",
     "choose_k",
     "on_sample",
     "peel",
@@ -56,6 +55,7 @@ _LOSS = 0.1
 
 #: All choices together, by permute-and-flip; or each of them, by the exponential mechanism.
 Choices: TypeAlias = PureEvent | BoundedRangeEvent
+_Made = TypeVar("_Made", bound="Selection")
 
 
 @frozen
@@ -65,40 +65,6 @@ class Beside:
     events: tuple[Event, ...]
     budget: Budget  # of both
     delta: float  # with which the selection by itself states its epsilon
-
-
-@frozen
-class SelectionPlan:
-    """The split of a selector's budget, fixed without the data."""
-
-    budget: Budget  # kept by the selection alone
-    k: int | None  # number of features; None if it depends on the bound on the number of rows
-    rows: PureEvent | None  # the number of rows; None if the scales tell it
-    scales: ScaleSearch | None  # the columns' scales, if any are needed
-    features: Choices
-
-    def events(self) -> tuple[Event, ...]:
-        """State everything that will be released, in this order."""
-        rows = () if self.rows is None else (self.rows,)
-        scales = () if self.scales is None else self.scales.events()
-        return (*rows, *scales, self.features)
-
-    def for_rows_per_unit(self, most: int, *, blocks: bool) -> SelectionPlan:
-        """Return the plan that costs the same for units of `most` rows.
-
-        Its epsilons and mu add up over rows; those of choices do not if they depend on `blocks`, of
-        which a unit changes one. Raises ParameterError if a part is too small for any noise.
-        """
-        rows, scales, features = self.rows, self.scales, self.features
-        if rows is not None:
-            rows = evolve(rows, epsilon=row_share(rows.epsilon, most, _SMALLEST_SHARE))
-        if scales is not None:
-            scales = scales.for_rows_per_unit(most)
-        if not blocks:
-            choices = self.k or 1 if isinstance(features, PureEvent) else 1
-            share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
-            features = evolve(features, epsilon=share)
-        return evolve(self, rows=rows, scales=scales, features=features)
 
 
 @frozen
@@ -115,37 +81,34 @@ class Selected:
 
 
 @frozen
-class Drawing:
-    """The draw of features: k of them, from the rows kept by `chances`, at the cost `features`.
-
-    `bound` is the private one on the number of rows, 0 where the plan does not release one;
-    `progress` is called with the name of each step.
-    """
-
-    k: int
-    features: Choices
-    source: ByteSource
-    progress: OnStep
-    chances: int = SAMPLING_UNIT
-    bound: int = 0
-
-
-@frozen
 class Selection(ABC):
-    """The choice of k features: what all selectors release.
+    """The choice of k features: what all selectors release, their budget split without the data.
 
-    Guarantee: the sum of the plan's events when a row is added or removed. No table raises.
+    Guarantee: the sum of the events when a row is added or removed. No table raises.
 
     Parameters
     ----------
-    plan : SelectionPlan
-    chances : int or None
-        Each row, or unit, is kept with probability ``chances / SAMPLING_UNIT``; None keeps about a
+    budget : Budget
+        Kept by the selection alone.
+    k : int
+        Number of features; 0 if it depends on the bound on the number of rows.
+    rows : PureEvent or None
+        The number of rows; None if the scales tell it.
+    scales : ScaleSearch or None
+        The columns' scales, if any are needed.
+    features : PureEvent or BoundedRangeEvent
+        The choices.
+    chances : int
+        Each row, or unit, is kept with probability ``chances / SAMPLING_UNIT``; 0 keeps about a
         million. Choices must be pure where not all are kept.
     """
 
-    plan: SelectionPlan
-    chances: int | None
+    budget: Budget
+    k: int
+    rows: PureEvent | None
+    scales: ScaleSearch | None
+    features: Choices
+    chances: int
 
     #: Whether a unit changes one block with all its rows.
     in_blocks: ClassVar[bool] = False
@@ -153,37 +116,56 @@ class Selection(ABC):
     @property
     def progress_steps(self) -> int:
         """Number of progress steps of `run`."""
-        scales = 0 if self.plan.scales is None else self.plan.scales.progress_steps
-        return (self.plan.rows is not None) + scales + 1
+        scales = 0 if self.scales is None else self.scales.progress_steps
+        return (self.rows is not None) + scales + 1
 
     def events(self) -> tuple[Event, ...]:
-        """State everything that will be released."""
-        return self.plan.events()
+        """State everything that will be released, in this order."""
+        rows = () if self.rows is None else (self.rows,)
+        scales = () if self.scales is None else self.scales.events()
+        return (*rows, *scales, self.features)
 
     def for_rows_per_unit(self, most: int) -> Self:
-        """Return the selection that costs the same for units of `most` rows."""
-        return evolve(self, plan=self.plan.for_rows_per_unit(most, blocks=self.in_blocks))
+        """Return the selection that costs the same for units of `most` rows.
+
+        Its epsilons and mu add up over rows; those of choices do not if they depend on blocks, of
+        which a unit changes one. Raises ParameterError if a part is too small for any noise.
+        """
+        rows, scales, features = self.rows, self.scales, self.features
+        if rows is not None:
+            rows = evolve(rows, epsilon=row_share(rows.epsilon, most, _SMALLEST_SHARE))
+        if scales is not None:
+            scales = scales.for_rows_per_unit(most)
+        if not self.in_blocks:
+            choices = self.k or 1 if isinstance(features, PureEvent) else 1
+            share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
+            features = evolve(features, epsilon=share)
+        return evolve(self, rows=rows, scales=scales, features=features)
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Selected:
         """Choose features of a table with a target and more than k features."""
-        rows, bound = self.plan.rows, 0
-        if rows is not None:
-            counted = count_rows(table, rows.epsilon, source, progress)
-            bound = rows_bound(counted, rows.epsilon)
-        k = self.plan.k or choose_k(bound, table.n_columns - 1, self.plan.features.epsilon)
+        bound = 0
+        if self.rows is not None:
+            counted = count_rows(table, self.rows.epsilon, source, progress)
+            bound = rows_bound(counted, self.rows.epsilon)
+        k = self.k or choose_k(bound, table.n_columns - 1, self.features.epsilon)
         chances = self.chances or choose_chances(bound)
-        features = on_sample(self.plan.features, chances)
-        chosen = self.choose(table, Drawing(k, features, source, progress, chances, bound))
-        if rows is None:
+        settled = evolve(self, k=k, features=on_sample(self.features, chances), chances=chances)
+        chosen = settled.choose(table, bound, source, progress)
+        if self.rows is None:
             return chosen
         return evolve(chosen, rows=chosen.rows.or_better(counted) if chosen.rows else counted)
 
     @abstractmethod
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
-        """Choose features; `drawing` is what it costs."""
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:
+        """Choose features, once it is settled how many, from which rows and what choices cost.
+
+        `bound` is the private one on the number of rows, 0 where none is released.
+        """
 
 
 def selection_plan(
+    make: Callable[..., _Made],
     k: int | None,
     budget: Budget,
     *,
@@ -191,8 +173,8 @@ def selection_plan(
     scales: bool = False,
     pure: bool = False,
     beside: Beside | None = None,
-) -> SelectionPlan:
-    """Split a budget.
+) -> _Made:
+    """Split a budget; `make` gets it, k, the events of rows, scales and features.
 
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
     on the number of rows, and `scales` whether scales are to be found. Choices are pure if they
@@ -216,7 +198,7 @@ def selection_plan(
             f"epsilon is {epsilon!r}, too small for {k or 1} choices (use a larger budget)"
         )
     own = budget if scales else Budget(epsilon)
-    plan = SelectionPlan(own, k, rows, search, PureEvent("features", left))
+    plan = make(own, k or 0, rows, search, PureEvent("features", left))
     if k is None or pure:
         return plan
     together = beside or Beside((), budget, budget.delta)
@@ -229,7 +211,7 @@ def selection_plan(
     return evolve(plan, budget=Budget(smallest_epsilon(plan.events(), beside.delta), beside.delta))
 
 
-def _sharper(plan: SelectionPlan, k: int, together: Beside) -> float | None:
+def _sharper(plan: Selection, k: int, together: Beside) -> float | None:
     """Return the epsilon of each choice by the exponential mechanism, if that chooses better."""
     least = plan.features.epsilon / k
     if not together.budget.delta or least > _LARGEST_SHARED:

@@ -24,9 +24,11 @@ import numpy as np
 from attrs import frozen
 
 from nolook.algorithms.per_unit_sampling import rows_in_blocks
-from nolook.algorithms.selection_plan import Drawing, Selected, Selection, peel
+from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
 from nolook.kernels.block_lasso import arrange_blocks, block_votes
 from nolook.privacy.guarantee import PureEvent
+from nolook.privacy.noise import ByteSource
+from nolook.privacy.release import OnStep
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
@@ -50,7 +52,7 @@ class LassoSelection(Selection):
 
     Parameters
     ----------
-    plan, chances
+    budget, k, rows, scales, features, chances
         As of :class:`Selection`.
     blocks : int or None
         m; None if it depends on the bound on the number of rows.
@@ -62,14 +64,14 @@ class LassoSelection(Selection):
 
     in_blocks: ClassVar[bool] = True
 
-    def choose(self, table: Table, drawing: Drawing) -> Selected:
+    def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:
         """Choose k features."""
-        drawing.progress("features")
-        share = drawing.features.epsilon
-        if isinstance(drawing.features, PureEvent):
-            share /= drawing.k
-        m = self.blocks or choose_blocks(drawing.bound * drawing.chances // SAMPLING_UNIT, share)
-        return Selected(tuple(lasso_selection(table, drawing, m, self.penalty)), m)
+        progress("features")
+        k, features, chances = self.k, self.features, self.chances
+        share = features.epsilon / (k if isinstance(features, PureEvent) else 1)
+        m = self.blocks or choose_blocks(bound * chances // SAMPLING_UNIT, share)
+        chosen = lasso_selection(table, k, features, m, self.penalty, source, chances)
+        return Selected(tuple(chosen), m)
 
 
 def choose_blocks(bound: int, share: float) -> int:
@@ -83,21 +85,28 @@ def choose_blocks(bound: int, share: float) -> int:
     return min(max(bound // _ROWS_WANTED, 1), enough, MOST_MODELS)
 
 
-def lasso_selection(table: Table, drawing: Drawing, m: int, penalty: float) -> list[int]:
-    """Choose features, in the order of choice, at the cost of the draw, by the rows that are kept.
+def lasso_selection(
+    table: Table,
+    k: int,
+    features: Choices,
+    m: int,
+    penalty: float,
+    source: ByteSource,
+    chances: int = SAMPLING_UNIT,
+) -> list[int]:
+    """Choose features, in the order of choice, at the cost `features`, by the rows that are kept.
 
     Each unit draws its block, and each block votes for k features.
     """
     batches, weights = [np.empty((table.n_columns, 0))], [np.empty((1, 0))]
     blocks = [np.empty(0, dtype=np.int64)]
-    for batch, own, places in rows_in_blocks(table, m, drawing.source, drawing.chances):
+    for batch, own, places in rows_in_blocks(table, m, source, chances):
         batches.append(batch)
         blocks.append(places)
         weights.append(np.ones((1, places.size)) if own is None else own[None].astype(np.float64))
     rows, starts = arrange_blocks(batches, blocks, m)
     del batches
     arranged, _ = arrange_blocks(weights, blocks, m)
-    votes = block_votes(rows, starts, penalty, drawing.k, arranged[:, 0])
-    how = drawing.k, VOTES_SENSITIVITY, drawing.source
-    chosen: list[int] = peel(drawing.features, votes, *how).tolist()
+    votes = block_votes(rows, starts, penalty, k, arranged[:, 0])
+    chosen: list[int] = peel(features, votes, k, VOTES_SENSITIVITY, source).tolist()
     return chosen

@@ -13,7 +13,7 @@ from nolook._arrays import Integers
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.per_unit_sampling import sampled_rows
 from nolook.algorithms.screening import covariance_scores, rank_scores, screen
-from nolook.algorithms.selection_plan import Choices, Drawing, on_sample
+from nolook.algorithms.selection_plan import Choices, on_sample
 from nolook.algorithms.sublasso import lasso_selection
 from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, one_by_one, pure_case, with_row
 from nolook.audit.exact_laws import (
@@ -314,8 +314,8 @@ def _agreeing(blocks: int, table: int) -> Table:
 def _votes(chances: int, epsilon: float, table: int, source: ByteSource) -> float:
     blocks = _lead(epsilon)
     rows = _agreeing(blocks * SAMPLING_UNIT // chances, table)
-    drawing = Drawing(1, on_sample(_PURE(epsilon), chances), source, lambda _: None, chances)
-    return float(lasso_selection(rows, drawing, blocks, 0.1)[0])
+    features = on_sample(_PURE(epsilon), chances)
+    return float(lasso_selection(rows, 1, features, blocks, 0.1, source, chances)[0])
 
 
 def _vote_law(chance: float, epsilon: float, table: int) -> Vector:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
-from nolook.algorithms.selection_plan import Beside, Selected, SelectionPlan, selection_plan
+from nolook.algorithms.selection_plan import Beside, Selected, Selection, selection_plan
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import own_columns, prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
 from nolook.privacy.guarantee import Budget
+from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
 
@@ -120,18 +123,23 @@ class RowSelector(PrivateSelector):
         return self.sample is None
 
     def _split(
-        self, budget: Budget, *, bound: bool = False, scales: bool = False, pure: bool = False
-    ) -> tuple[SelectionPlan, int | None]:
-        """Split a budget, as `selection_plan` does, and return the share of rows kept.
-
-        None stands for "auto".
-        """
-        kept: int | None = SAMPLING_UNIT
+        self,
+        kind: Callable[..., Selection],
+        budget: Budget,
+        *,
+        bound: bool = False,
+        scales: bool = False,
+        pure: bool = False,
+    ) -> Plan[Selected]:
+        """Split a budget, as `selection_plan` does; of rows, those of the sample are kept."""
+        kept = SAMPLING_UNIT
         if isinstance(self.sample, str):
             check_choice("sample", self.sample, ("auto",))
-            kept = None
+            kept = 0
         elif self.sample is not None:
             kept = max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
         # What a sample adds to privacy is proved for pure choices.
         how = {"scales": scales, "pure": pure or kept != SAMPLING_UNIT, "bound": bound or not kept}
-        return selection_plan(known_k(self.k), budget, beside=self._beside, **how), kept
+        make = partial(kind, chances=kept)
+        release = selection_plan(make, known_k(self.k), budget, beside=self._beside, **how)
+        return Plan.of(release, release.budget, self.random_state)

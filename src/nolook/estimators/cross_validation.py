@@ -18,7 +18,7 @@ from nolook.errors import ParameterError, PrivateFitFailed
 from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators.base import PrivateEstimator
-from nolook.estimators.folds import GROUPS, CrossValidation, Found, cross_validated
+from nolook.estimators.folds import CrossValidation, Found, cross_validated
 from nolook.estimators.releasing import Progress, make_release, warn_of_delta
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
@@ -239,7 +239,7 @@ def _plan(
     fitted.set_params(**fits.to_dict(), **dict.fromkeys(names))
     release: HeldOutRelease | ScoresRelease
     if is_classifier(model):
-        release = scores_release(judging.epsilon, groups=GROUPS, bounds=(0.0, 1.0))
+        release = scores_release(judging.epsilon, bounds=(0.0, 1.0))
     else:
         release = HeldOutRelease(whole_mu(judging))
     part = fitted.plan().guarantee

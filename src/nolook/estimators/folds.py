@@ -19,19 +19,16 @@ from nolook.algorithms.cross_validation import (
     shown,
 )
 from nolook.algorithms.evaluation import Judged
+from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
-from nolook.estimators._scores import Scored
 from nolook.estimators.catalogue import called
-from nolook.estimators.evaluation import Evaluation, described, evaluation_of
 from nolook.estimators.result import Measure, Result
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.tables import Table
 from nolook.tables.source import as_text
 
-__all__ = ["GROUPS", "CrossValidation", "Found", "cross_validated"]
+__all__ = ["CrossValidation", "Found", "cross_validated"]
 
-#: Of a calibration.
-GROUPS = 10
 
 #: What one evaluation gives: squared errors, or scores of two classes.
 Found: TypeAlias = HeldOut | Judged
@@ -57,9 +54,6 @@ class CrossValidation(Result):
     models : tuple of fitted estimators or None
         The model of each fold, fitted to the rows outside it; its `privacy_` is its own cost. Files
         do not contain them: save those that you want to keep.
-    evaluations : tuple of Evaluation or None
-        For a classifier, the ROC curve and calibration of each fold; empty otherwise, and if read
-        from a file.
     privacy : PrivacyGuarantee
         Of everything here together.
     method, target : str
@@ -80,7 +74,6 @@ class CrossValidation(Result):
     estimates: tuple[Estimate | None, ...]
     rows: NoisyCount | None
     models: tuple[Any, ...]
-    evaluations: tuple[Evaluation | None, ...]
     privacy: PrivacyGuarantee
     method: str
     target: str
@@ -131,12 +124,10 @@ def cross_validated(
         if not hasattr(model, "feature_names_in_"):
             del fitted.feature_names_in_  # the table's own names for an array's columns
     found: list[Estimate | None] = []
-    evaluations: list[Evaluation | None] = []
     counts: list[NoisyCount] = []
     for one in released:
         if one is None:
             found.append(None)
-            evaluations += [None] * classifies
         elif isinstance(one[1], HeldOut):
             found.append(explained(one[1], guarantee.unit.max_rows))
             error, *_ = one[1].errors
@@ -144,9 +135,7 @@ def cross_validated(
         else:
             # They were 0 and 1 in the table.
             one[0].classes_ = one[0].regression.classes_ = model.classes_
-            judged = _judged(one[0], one[1], guarantee, table)
-            evaluations.append(judged)
-            found.append(_area(judged))
+            found.append(_area(one[1].curve.sampled(guarantee.unit.max_rows)))
             counts.append(one[1].rows)
     return CrossValidation(
         "AUC" if classifies else "R2",
@@ -154,7 +143,6 @@ def cross_validated(
         tuple(found),
         _all_rows(counts) if len(counts) == len(released) else None,
         models,
-        tuple(evaluations),
         guarantee,
         called(model),
         str(table.target_name),
@@ -168,18 +156,10 @@ def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
     return evolve(counts[0], value=max(rows, 1.0), error=error)
 
 
-def _judged(model: Any, released: Judged, guarantee: PrivacyGuarantee, table: Table) -> Evaluation:  # noqa: ANN401
-    label = model.classes_[-1].item()
-    scored = Scored(called(model), str(table.target_name), str(label))
-    about: dict[str, Any] = {"read_options": table.read_options(), "scored": scored}
-    asked = label, GROUPS, True  # on other rows
-    return evaluation_of(described(model), released, *asked, privacy=guarantee, **about)
-
-
-def _area(found: Evaluation) -> Estimate | None:
+def _area(curve: RocCurve) -> Estimate | None:
     """Return the area under the ROC curve; None where the noise may be all of a class."""
-    area, (low, high) = float(found.roc.auc_), found.roc.auc_interval_.tolist()
-    if (low, high) == (0.0, 1.0):
+    area = curve.intervals().area
+    if (area.low, area.high) == (0.0, 1.0):
         return None
     # An end at 0 or 1 is cut off.
-    return Estimate(area, max(area - low, high - area) / QUANTILE)
+    return Estimate(area.value, max(area.value - area.low, area.high - area.value) / QUANTILE)

@@ -70,6 +70,4 @@ class KendallSelector(RowSelector):
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta, pure=True)
-        parts, kept = self._split(budget)
-        return Plan.of(KendallSelection(parts, kept), parts.budget, self.random_state)
+        return self._split(KendallSelection, check_budget(self.epsilon, self.delta, pure=True))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import field
 
 from nolook._validation import check_count_or_auto, check_fraction
@@ -82,9 +84,8 @@ class LassoSelector(RowSelector):
         budget = check_budget(self.epsilon, self.delta, pure=True)
         blocks = check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
-        parts, kept = self._split(budget, bound=blocks is None)
-        release = LassoSelection(parts, kept, blocks, penalty)
-        return Plan.of(release, parts.budget, self.random_state)
+        kind = partial(LassoSelection, blocks=blocks, penalty=penalty)
+        return self._split(kind, budget, bound=blocks is None)
 
     def _store(self, released: Selected) -> None:
         super()._store(released)

@@ -7,7 +7,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from attrs import evolve
 from sklearn.utils.validation import check_is_fitted
 
 from nolook._arrays import Vector
@@ -150,11 +149,9 @@ class ROCCurve(ScoredEstimator):
         return Plan.of(release, budget, self.random_state, relation=relation)
 
     def _store(self, released: Judged) -> None:
-        self.grid_, own, alike = released.grid, released.curve, self.privacy_.unit.max_rows
-        self.positive_ = evolve(own.positive, sampled=alike)
-        self.negative_ = evolve(own.negative, sampled=alike)
-        curve = evolve(own, positive=self.positive_, negative=self.negative_)
-        self._curve: RocCurve = curve
+        curve = released.curve.sampled(self.privacy_.unit.max_rows)
+        self.grid_, self._curve = released.grid, curve
+        self.positive_, self.negative_ = curve.positive, curve.negative
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.rows_ = curve.scores.counted
         self.thresholds_ = curve.thresholds

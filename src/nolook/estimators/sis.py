@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import cast
 
 from nolook._validation import check_choice
@@ -91,9 +92,8 @@ class SISSelector(RowSelector):
         usual = DEFAULT_DELTA if searched else 0.0
         delta = usual if self.delta is None else self.delta
         budget = check_budget(self.epsilon, delta, pure=not searched)
-        parts, kept = self._split(budget, scales=searched, pure=self.top_k != "peeling")
-        release = Screening(parts, kept, cast("TopK", self.top_k))
-        return Plan.of(release, parts.budget, self.random_state)
+        kind = partial(Screening, top_k=cast("TopK", self.top_k))
+        return self._split(kind, budget, scales=searched, pure=self.top_k != "peeling")
 
     def needs_delta(self) -> bool:
         """Return whether every fit needs a delta, to find ranges."""

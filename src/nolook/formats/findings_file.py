@@ -330,4 +330,4 @@ class FoldsFile(Counted, frozen=True, tag="cross-validation"):
 
     def release(self) -> CrossValidation:
         """Return the cross-validation, without its models."""
-        return CrossValidation(**self.fields(Finding), **self.about(), models=(), evaluations=())
+        return CrossValidation(**self.fields(Finding), **self.about(), models=())
