@@ -14,7 +14,7 @@ import pytest
 import nolook
 import nolook.cli
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.report.wording import estimated, number, rows_in_words, with_error
+from nolook.report.wording import estimated, number, rows_in_words
 from tests.ledgers import new_ledger
 from tests.report.command import Result, names_in, spent, write_table
 from tests.report.pages import Page
@@ -167,18 +167,18 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
     assert document["grids"]["age"] == ["linear", 0.0, 120.0, 1.0]
     assert document["read_options"]["features"] == ["age", "height"]
     np.testing.assert_allclose(document["values"], [[23, 39], [157, 170]], atol=10)
-    assert np.shape(document["errors"]) == (2, 2)
+    assert np.shape(document["ends"]) == (2, 2, 2)
     assert spent(here) == (2.0, ["quantiles"])
-    both = zip(*map(np.ravel, (document["values"], document["errors"])), strict=True)
-    for value, error in both:
-        words = number(value, 6) if value < 100 else with_error(value, error)[0]
-        assert words in done.out
-        assert words in page.text
+    values, ends = np.ravel(document["values"]), np.reshape(document["ends"], (-1, 2))
+    for value, both in zip(values.tolist(), ends.tolist(), strict=True):
+        for words in estimated(value, both):
+            assert words in done.out
+            assert words in page.text
     assert "Thresholds of age from 0 to 120 in steps of 1" in page.text
     assert "Thresholds of height all numbers" in page.text
     assert set(document) == (
         {"format", "version", "nolook_version", "kind", "grids", "whole", "shares", "values"}
-        | {"errors", "rows", "read_options", "privacy"}
+        | {"ends", "rows", "read_options", "privacy"}
     )
 
 

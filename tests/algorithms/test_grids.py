@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid, steps_below
+from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid
 
 LARGEST = np.finfo(np.float64).max
 
@@ -88,12 +88,6 @@ def test_the_grid_of_whole_numbers_has_all_of_them_up_to_2048():
     assert (points == np.rint(points)).all()
     np.testing.assert_array_equal(points[abs(points) <= 2048], np.arange(-2048.0, 2049.0))
     np.testing.assert_array_equal(points[points > 2048], doubles[doubles > 2048])
-
-
-def test_a_step_leads_to_the_next_whole_number_where_values_are_such():
-    points, values = np.array([0.0, 1.0, 4.0, 4.5, 5.5]), np.array([0.0, 1.0, 4.0, 4.5, 5.5])
-    assert steps_below(points, values).tolist() == [math.inf, 1.0, 3.0, 0.5, 1.0]
-    assert steps_below(points, values, whole=True).tolist() == [math.inf, 0.0, 2.0, 0.0, 0.5]
 
 
 @pytest.mark.parametrize(

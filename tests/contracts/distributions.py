@@ -20,8 +20,10 @@ def _one_column(rows: int, seed: int) -> tuple[Any, ...]:
 
 def _distribution(fitted: Any) -> np.ndarray:
     errors = [*fitted.cdf([0.0, 50.0, 1e9], return_std=True)]
-    quantiles = [*fitted.quantile([0.1, 0.5], return_std=True)]
-    return np.concatenate([*errors, *quantiles, [fitted.rows_.value, fitted.trimmed_mean(0.1)]])
+    values, ends = fitted.quantile([0.1, 0.5], return_interval=True)
+    others = [fitted.rows_.value, fitted.trimmed_mean(0.1)]
+    # An end that may lie beyond the grid is infinite.
+    return np.concatenate([*errors, values, np.nan_to_num(ends.ravel()), others])
 
 
 def _scored(rows: int, seed: int) -> tuple[Any, ...]:

@@ -30,10 +30,7 @@ def test_without_a_seed_results_are_noisy(row):
 @pytest.mark.parametrize("rows", [0, 1, 2])
 def test_hardly_any_rows_get_an_ordinary_answer(row, rows):
     fitted = row.make().fit(*row.data(rows, 0))
-    # Of so few rows no quantile stands out from the noise, and its error is not known.
-    known = row.published(fitted)
-    assert not np.isnan(known).any()
-    assert np.isfinite(known).sum() >= len(known) - 2
+    assert np.isfinite(row.published(fitted)).all()
 
 
 @with_columns(DISTRIBUTIONS)

@@ -163,7 +163,7 @@ ASKED = {
     "transform": {"X": ROW},
     "get_support": {},
     "cdf": {"t": 0.5},
-    "quantile": {"p": [0.1, 0.9], "return_std": True},
+    "quantile": {"p": [0.1, 0.9], "return_interval": True},
     "interval": {"confidence": 0.5},
     "histogram": {"edges": [0.0, 0.5, 1.0]},
     "pdf": {"t": 0.5},

@@ -116,7 +116,7 @@ NULL = frozenset({
     *("row_norm", "weight_norm", "influence_bound", "spread", "chosen"),
     *("clipped_share", "k", "grid", "groups", "estimates"),
     *("model_privacy", "exposure", "exposure_range", "band", "below", "straight", "monotone"),
-    "errors",
+    "ends",
     *("deviance_explained", "deviance_explained_interval", "undeclared"),
     *("left_out", "lost_error"),
     *("median_error", "median_error_interval", "p90_error", "p90_error_interval", "cut_errors"),

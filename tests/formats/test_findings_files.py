@@ -58,6 +58,7 @@ def test_nothing_that_follows_is_in_a_file(kind):
         ("calibration", {"groups": {}}, "missing"),
         ("evaluation", {"model_privacy": {}}, "privacy"),
         ("quantiles", {"shares": [0.5]}, "column and share"),
+        ("quantiles", {"ends": [[[0.0, 1.0]]]}, "two ends"),
         ("quantiles", {"grids": {"other": None}}, "grids"),
         ("quantiles", {"shares": [2.0, 0.5, 0.7]}, "<= 1"),
         ("selection", {"target": 1}, "target"),

@@ -85,31 +85,29 @@ def test_the_page_of_a_curve_warns_of_the_scored_model():
     assert np.trapezoid(1000 - points[:, 1], points[:, 0]) > 0.9e6
 
 
-def test_an_error_below_the_step_of_the_thresholds_is_not_said_to_be_none():
-    ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500)).fit(values())
-    found = ecdf.content()
-    assert ecdf.quantile(0.5, return_std=True)[1] == 0.0
-    assert found.cards[0][2] == "standard error less than 500"
+def test_an_interval_is_at_least_as_wide_as_a_step_of_the_grid():
+    ecdf = ECDF(5.0, LinearGrid(-1000, 1000, 500), random_state=0).fit(values())
+    assert ecdf.quantile(0.5, return_interval=True)[1].tolist() == [0.0, 500.0]
+    assert ecdf.content().cards[0][1:] == ("500", "95 % interval 0 to 500")
+    # Times in seconds of one month lie in three cells of the grid of all numbers.
+    stamps = 1.6e9 + np.random.default_rng(0).random(5000) * 86400 * 30
+    for found in (
+        ECDF(1.0, random_state=0).fit(stamps).quantile([0.25, 0.75], return_interval=True)[1],
+        nolook.quantiles(stamps[:, None], [0.25, 0.75], random_state=0).ends[0],
+    ):
+        assert (np.diff(found) >= 2.0**20).all()
 
 
-def test_a_grid_too_coarse_for_a_column_is_said_first():
-    """Times in seconds of one month lie in three cells of the grid of all numbers."""
-    generator = np.random.default_rng(0)
-    stamps = 1.6e9 + generator.random(5000) * 86400 * 30
-    table = np.stack([stamps, generator.normal(36.6, 0.4, 5000)], axis=1)
-    for column, coarse in zip(table.T, (True, False), strict=True):
-        found = ECDF(1.0).fit(column).content()
-        assert [one[:27] for one in found.cautions] == ["The grid has few steps betw"] * coarse
-    found = nolook.quantiles(table, epsilon=2.0)
-    (caution,) = found.content().cautions
-    assert "quantiles of x0 at 25 % and 75 %, as they are 1,000,000 wide" in caution
-    assert found.steps[0] == pytest.approx(2.0**20)
-    # Where noise is more than a step the grid is not to blame, nor where all outer values are 0.
-    for column, epsilon in ((stamps[:20], 0.05), (np.zeros(5000), 1.0)):
-        assert not ECDF(epsilon).fit(column).content().cautions
-    # A share asked alone says nothing of how far values reach.
-    alone = nolook.quantiles(table, [0.5], epsilon=2.0)
-    assert not alone.content().cautions
+def test_a_quantile_that_may_lie_beyond_the_grid_has_one_end():
+    ecdf = ECDF(2.0, LinearGrid(0, 60, 1), random_state=0).fit(values())
+    low, high = ecdf.quantile(0.95, return_interval=True)[1]
+    assert (low, high) == (59.0, np.inf)
+    (section,) = (each for each in ecdf.content().sections if each.tables)
+    name, shown, ends = section.tables[0].rows[4]
+    assert (name, shown, ends) == ("95 % lie at or below", "above 59", "no upper end")
+    said = "".join(map(str, ecdf.content().conclusion[0]))
+    assert "have a value of " in said
+    assert "above 59" in said
 
 
 def test_what_a_picture_draws_lies_where_it_should():

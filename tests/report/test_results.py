@@ -225,6 +225,7 @@ def test_frames_hold_what_was_released():
     np.testing.assert_array_equal(test.to_frame()["rows"], test.table_.counts)
     table = found.to_frame()
     np.testing.assert_array_equal(table["quantile"], found.values.ravel())
+    np.testing.assert_array_equal(table[["low", "high"]], found.ends.reshape(-1, 2))
     assert list(table["column"].unique()) == ["x0", "x1"]
     assert list(made["selection"].to_frame().index) == ["x0"]
     assert list(made["scaler"].to_frame().index) == ["x0", "x1"]

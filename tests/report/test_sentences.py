@@ -16,7 +16,7 @@ from tests.report.golden_pages import REACHED, content
 
 FOLDER = Path(sentences.__file__).parent / "templates/sentences"
 #: Quantiles of a column with most values beyond the last threshold.
-_BEYOND = _Quantiles("x", *np.array([[0.5], [9.0], [0.5], [1.0]]), np.array([0.0, 9.0]))
+_BEYOND = _Quantiles("x", np.array([0.5]), np.array([9.0]), np.array([[8.0, np.inf]]))
 #: What no stored page says.
 ELSEWHERE = {
     ("model.chosen_columns", "No column was chosen."): {"names": []},
@@ -28,16 +28,10 @@ ELSEWHERE = {
         ("y did not stand out from the noise: why (m.json predicts hardly more than the mean; the "
         "budget is spent)"),
     ): {"family": "count", "target": "y", "why": "why", "file": "m.json"},
-    ("release.beyond", "50 % or more of the rows have a value of x above 8, the grid's end."): {
+    ("release.beyond", "50 % or more of the rows have a value of x above 8."): {
         "read": _BEYOND, "counted": "rows",
     },
     ("release.not_seen", "Where the values of x lie is not known."): {"column": "x"},
-    (
-        "release.coarse",
-        ("The grid has few steps between the quantiles of x at 5 % and 95 %, as they are 2 wide: "
-        "values that differ by less are not told apart. If you know where they lie without "
-        "looking, release them with a grid of your own."),
-    ): {"column": "x", "between": "5 % and 95 %", "step": 2.0},
     (
         "release.lost",
         ("About 40 % of the rows were left out. Missing or undeclared values of these columns can "

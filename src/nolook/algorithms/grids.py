@@ -22,7 +22,6 @@ __all__ = [
     "Grid",
     "LinearGrid",
     "LogGrid",
-    "steps_below",
 ]
 
 _MOST_POINTS = 2**24
@@ -180,18 +179,6 @@ class DoublesGrid:
         points = points[points == np.rint(points)] if self.whole else points
         points.flags.writeable = False
         return points
-
-
-def steps_below(points: Vector, values: Vector, *, whole: bool = False) -> Vector:
-    """Return the width of the cell that counts as each threshold; infinite for the first.
-
-    That is the distance from the one before, or from the next of the `whole` numbers.
-    """
-    place = np.searchsorted(points, values, side="left")
-    least = np.append(-np.inf, points)[place]
-    with np.errstate(over="ignore"):
-        steps: Vector = points[place] - (np.floor(least) + 1.0 if whole else least)
-    return steps.clip(0.0)
 
 
 def _check(grid: LinearGrid | LogGrid, steps: float) -> None:

@@ -329,19 +329,15 @@ def quantiles_of(
         if few or column in released.unseen:
             numbers.append(np.full((5, at.size), np.nan))
             continue
-        found = evolve(forest.distribution(own.points), sampled=released.alike)
+        found = evolve(forest.distribution(own.points), sampled=released.alike, whole=own.whole)
         if released.squares is not None:
             weighed = released.squares.values[column].cells_of(dimensions, place)
             found = evolve(found, squares=weighed.distribution(own.points))
         value = found.ppf(at)
         value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
-        ends = [one.ppf_interval(each, factor) for one in (found, found.noise_alone) for each in at]
-        low, high = np.where(
-            np.isnan(value), np.nan, np.reshape(ends, (2, -1, 2)).transpose(2, 0, 1)
-        )
-        # Values count as the threshold at or above them; whole ones are above that before by 1.
-        low = np.append(own.points[0], own.points + own.whole)[np.searchsorted(own.points, low)]
-        total, noise = np.stack([np.where(np.isnan(value), np.nan, low), high], axis=1)
-        numbers.append(np.array([value, *total, *noise]))
+        ends = np.array([one.ppf_interval(at, factor) for one in (found, found.noise_alone)])
+        ends[:, np.isnan(value)] = np.nan
+        (low, high), (least, most) = np.moveaxis(ends.clip(*own.points[[0, -1]]), -1, 1)
+        numbers.append(np.array([value, low, high, least, most]))
     columns = np.array(numbers)
     return [Estimates(*columns[:, :, which].T) for which in range(at.size)]

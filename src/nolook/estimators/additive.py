@@ -138,10 +138,6 @@ class AdditiveRegression(_Curved, LeastSquares):
     def _release(self, mu: float) -> LinearRelease:
         return LinearRelease(mu, straight=self._straight())
 
-    def _hide(self) -> None:
-        super()._hide()
-        self.curves_ = ()
-
 
 class AdditiveClassifier(_Curved, LogisticRegression):
     """Additive logistic regression under differential privacy, without bounds, knots or tuning.

@@ -118,24 +118,24 @@ class ECDF(PrivateFinding):
         fitted = self._fitted()
         return (fitted.cdf(t), fitted.cdf_error(t)) if return_std else fitted.cdf(t)
 
-    def quantile(self, p: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
+    def quantile(self, p: ArrayLike, *, return_interval: bool = False) -> Any:  # noqa: ANN401
         """Return the first threshold t with ``F(t) >= p``.
 
         Parameters
         ----------
         p : array_like
             From 0 to 1.
-        return_std : bool, default=False
-            Also return the standard error: half the distance between the quantiles a standard error
-            below and above p.
+        return_interval : bool, default=False
+            Also return 95 % intervals by noise and sampling, which begin at the threshold before;
+            an end that may lie beyond the grid is infinite.
 
         Returns
         -------
-        ndarray of the shape of `p`, or two of them
+        ndarray of the shape of `p`, or with it one that has a last axis for both ends
         """
         check_shares(np.ravel(p))
         fitted = self._fitted()
-        return (fitted.ppf(p), fitted.ppf_error(p)) if return_std else fitted.ppf(p)
+        return (fitted.ppf(p), fitted.ppf_interval(p)) if return_interval else fitted.ppf(p)
 
     #: scipy's name for :meth:`quantile`.
     ppf = quantile

@@ -144,7 +144,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
 
     def _replace_by_constant(self) -> None:
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)
-        self.detected_, self.curves_ = False, ()
+        self.detected_ = False
         self._keep_constant(math.log(rate / (1.0 - rate)))
 
     questions = ("predict", "decision_function", "predict_proba")

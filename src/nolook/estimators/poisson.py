@@ -133,7 +133,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
             self.exposure_range_ = released.exposures[1:]
 
     def _replace_by_constant(self) -> None:
-        self.detected_, self.curves_ = False, ()
+        self.detected_ = False
         self._keep_constant(self._log_mean)
 
     @property

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import Grid, LinearGrid, LogGrid, steps_below
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
@@ -40,9 +40,10 @@ class Quantiles(TableResult):
         The columns.
     shares : ndarray of shape (k,)
         Quantiles, as shares from 0 to 1.
-    values, errors : ndarray of shape (columns, k)
-        The quantiles, and half the distance between the quantiles at p plus and minus one standard
-        error.
+    values : ndarray of shape (columns, k)
+        The quantiles.
+    ends : ndarray of shape (columns, k, 2)
+        Their 95 % intervals by noise and sampling; an end that may lie beyond the grid is infinite.
     privacy : PrivacyGuarantee
         Guarantee of the whole result.
     read_options : dict
@@ -66,33 +67,17 @@ class Quantiles(TableResult):
     names: tuple[str, ...]
     shares: Vector
     values: Vector
-    errors: Vector
+    ends: Vector
     grids: dict[str, LinearGrid | LogGrid]
     whole: tuple[bool, ...]
-
-    @property
-    def steps(self) -> Vector:
-        """Distance of each quantile from the grid's next lower threshold, of shape (columns, k).
-
-        A value between two thresholds counts as the upper one, so a quantile may be up to a step
-        too high. Infinite for the first threshold of a grid; 0 where no other integer lies between.
-        """
-        pairs = zip(self.points, self.values, self.whole, strict=True)
-        return np.array([steps_below(own, values, whole=whole) for own, values, whole in pairs])
-
-    @property
-    def points(self) -> list[Vector]:
-        """The thresholds of each column."""
-        pairs = zip(self.names, self.whole, strict=True)
-        return [check_grid(self.grids.get(name), whole=own).points() for name, own in pairs]
 
     def _columns(self) -> dict[str, Any]:
         return {
             "column": np.repeat(np.array(self.names, dtype=object), len(self.shares)),
             "share": np.tile(self.shares, len(self.names)),
             "quantile": self.values.ravel(),
-            "standard_error": self.errors.ravel(),
-            "step": self.steps.ravel(),
+            "low": self.ends[..., 0].ravel(),
+            "high": self.ends[..., 1].ravel(),
         }
 
 
@@ -173,11 +158,11 @@ def quantiles(
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         known = [evolve(one, sampled=guarantee.unit.max_rows) for one in found]
         values = np.array([one.ppf(shares) for one in known])
-        errors = np.array([one.ppf_error(shares) for one in known])
+        ends = np.array([one.ppf_interval(shares) for one in known])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
         counted = found[0].counted.totals(guarantee.unit)
-        own = names, shares, values, errors, given, table.whole
+        own = names, shares, values, ends, given, table.whole
         return Quantiles(*own, rows=counted, privacy=guarantee, read_options=read_options)
 
     plan = Plan.of(release, budget, random_state)

@@ -5,7 +5,6 @@ Whatever follows from the released numbers is computed again when a file is read
 
 from __future__ import annotations
 
-import math
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
@@ -123,13 +122,13 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of a distribution."""
-        known, squares = found.distribution_, found.distribution_.squares
+        known = found.distribution_
         return super().of(
             found,
             grid=_plain(found.grid),
             whole=known.whole,
             counts=Counts.of(known),
-            squares=squares and Counts.of(squares),
+            squares=known.squares and Counts.of(known.squares),
             **others,
         )
 
@@ -147,36 +146,38 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 
 
 class QuantilesFile(Counted, frozen=True, tag="quantiles"):
-    """Quantiles of some columns: a row of values and errors for each column, null if infinite."""
+    """Quantiles of some columns: a row of values and ends for each column, null if infinite."""
 
     grids: dict[str, _Grid]
     whole: tuple[bool, ...]
     shares: Annotated[list[Share], Meta(min_length=1)]
     values: Vector
-    errors: list[list[float | None]]
+    ends: list[list[list[float | None]]]
     rows: NoisyCount
 
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of quantiles."""
         grids = {name: _plain(grid) for name, grid in found.grids.items()}
-        errors = [[None if math.isinf(e) else e for e in row] for row in found.errors.tolist()]
-        return super().of(found, grids=grids, errors=errors, **others)
+        ends = np.where(np.isinf(found.ends), None, found.ends).tolist()
+        return super().of(found, grids=grids, ends=ends, **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         names = self.read_options.names
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
-        shapes = {self.values.shape, np.array(self.errors, np.float64).shape}
-        expect(shapes == {(len(names), len(self.shares))}, "a number for each column and share")
+        shape = len(names), len(self.shares)
+        expect(self.values.shape == shape, "a number for each column and share")
+        expect(np.shape(self.ends) == (*shape, 2), "two ends for each number")
         expect(len(self.whole) == len(names), "whole for each column")
 
     def release(self) -> Quantiles:
         """Return the quantiles."""
+        ends = np.array(self.ends, float)
         own: dict[str, Any] = {
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
-            "errors": np.nan_to_num(np.array(self.errors, np.float64), nan=np.inf),
+            "ends": np.where(np.isnan(ends), [-np.inf, np.inf], ends),
             "grids": {name: _grid(grid) for name, grid in self.grids.items()},
         }
         return Quantiles(**self.fields(Finding) | self.about() | own)

@@ -43,16 +43,13 @@ def error_quantile(known: PrivateDistribution, scale: float, share: float) -> Me
 
     The interval ends at the outer ends of cells, since a cell may hold its rows anywhere.
     """
-    points = scale * ERROR_EDGES
-    known = evolve(known, points=points)
-    error = QUANTILE * float(known.share_error(share))
-    high = float(known.ppf(min(share + error, 1.0)))
-    if share + error >= 1.0 or high == np.inf:
+    known = evolve(known, points=scale * ERROR_EDGES)
+    low, high = known.ppf_interval(share).tolist()
+    if high == np.inf:
         return None
-    ends = np.append(0.0, points)
-    low = float(ends[np.searchsorted(points, known.ppf(share - error))]) if share > error else 0.0
-    value = np.interp(share, np.append(0.0, known.cdf(points[:-1])), ends[:-1])
-    return Measure(float(value), low, high)
+    inner = known.points[:-1]
+    value = np.interp(share, np.append(0.0, known.cdf(inner)), np.append(0.0, inner))
+    return Measure(float(value), max(low, 0.0), high)
 
 
 def smearing(known: PrivateDistribution, scale: float) -> float | None:
