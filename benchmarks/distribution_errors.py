@@ -88,7 +88,7 @@ def ratios(shape, size, rows, budget, relation, runs):
         for name, (low, high) in bins.items():
             masses, own = found.masses(np.ravel([edges[low], edges[high]], order="F"))
             add(sums[name], masses[::2] - (exact[high] - exact[low]), own[::2])
-        add(sums["share"], found.cdf(edges[few]) - exact[few], found.cdf_error(edges[few]))
+        add(sums["share"], found.cdf(few) - exact[few], found.cdf_error(few))
         low, high = found.ppf_interval(P).T
         held += (low < true) & (true <= high)
     shares = held / runs

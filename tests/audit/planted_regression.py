@@ -199,15 +199,10 @@ def a_column_more(columns, standard, whitening, squared_radius, unit):
     return np.vstack([one[0], last]), one[1] + last.astype(np.int32) ** 2, one[2]
 
 
-def whole_scores(model, clip, rows, squares, targets, factors, exposures=None):
+def whole_scores(model, clip, block):
     """Leave out the clip."""
-    del squares
-    rho = (
-        model.residuals(rows, targets, factors, exposures)
-        / (clip * model.unit)
-        * weighted_rows.SCORE_UNIT
-    )
-    return np.trunc((rows * rho).clip(-(2.0**24), 2.0**24))
+    rho = model.residuals(block) / (clip * model.unit) * weighted_rows.SCORE_UNIT
+    return np.trunc((block.rows * rho).clip(-(2.0**24), 2.0**24))
 
 
 def rows_of(table):

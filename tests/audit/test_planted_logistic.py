@@ -136,10 +136,9 @@ def constant_left_whole(columns, *rest):
     return rows, squares, factors
 
 
-def whole_scores(model, squared_radius, rows, squares, targets, factors, *rest):
+def whole_scores(model, squared_radius, block):
     """Give every row the weight 1."""
-    found = unit_scores(model, squared_radius, rows, squares, targets, factors, *rest)
-    return np.trunc(found / factors**2)
+    return np.trunc(unit_scores(model, squared_radius, block) / block.factors**2)
 
 
 def batch_of_classes(self, batch, weights):

@@ -213,7 +213,7 @@ def folds(*, hidden=False):
     fit = (GaussianEvent("number of rows", 0.05), GaussianEvent("gradients", 0.1))
     events = (*fit * 4, GaussianEvent("squared errors on held-out rows", 0.11))
     cost = PrivacyGuarantee(1.0, 1e-6, "add-remove", events, private=True)
-    kept = (rows, (), (), cost, "linear", NASTY[0], read_options)
+    kept = (rows, (), cost, "linear", NASTY[0], read_options)
     return folds_findings(CrossValidation("R2", fitted_ones, tuple(found), *kept))
 
 

@@ -76,7 +76,7 @@ def test_a_column_is_told_of_with_its_interval_only_if_its_sign_is_known():
     words = said(a_model([2.0, -4.0, 0.5], [0.25, 1.0, 0.6]))
     assert "y is 2.00 higher where a is 1 higher (1.75 to 2.25)." in words
     assert words.startswith(
-        "y is 4.0 lower where b is 1 higher, other columns held equal (95 % interval 3.0 to 5.0)."
+        "y is 4 lower where b is 1 higher, other columns held equal (95 % interval 3 to 5)."
     )
     assert "c has no clear direction (the interval includes 0)." in words
     assert "0.5" not in words

@@ -66,7 +66,7 @@ def test_counts_are_what_they_are_called():
 
 def test_a_bin_follows_from_the_probability_that_gradients_use():
     block, model = made(np.array([[UNIT, -3.0 * UNIT], [1.0, -1.0]]), 2.0, np.ones(2), ClassModel)
-    found = model.predictors(block.rows, block.factors)
+    found = model.predictors(block)
     np.testing.assert_allclose(found, [2.0, -2.0], rtol=1e-3)
-    p = (block.targets > 0) - model.residuals(*block[:1], *block[2:4]) / block.factors
+    p = (block.targets > 0) - model.residuals(block) / block.factors
     np.testing.assert_allclose(p, expit(found), rtol=1e-11)

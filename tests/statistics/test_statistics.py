@@ -24,7 +24,7 @@ from nolook.statistics.cell_counts import CellCounts, ClassCells, ColumnCells
 from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts
 from nolook.statistics.design_moments import DesignMoments
-from nolook.statistics.grid_models import ClassModel, CountModel, GridModel, grid_model
+from nolook.statistics.grid_models import BlockTotal, ClassModel, CountModel, GridModel, grid_model
 from nolook.statistics.group_sums import GroupSums
 from nolook.statistics.group_totals import GroupCounts, GroupedCells, Grouping, GroupMoments
 from nolook.statistics.held_out import HeldOutErrors
@@ -228,7 +228,7 @@ def test_every_statistic_is_here():
         if module.name != "grid_models":  # what statistics are taken at
             assert any(one is not Statistic for one in own), f"{module.name} has no statistic"
         assert all(Statistic in one.__mro__ for one in own)
-        found |= {one.__name__ for one in own if one not in {Statistic, WeightedTotal}}
+        found |= {one.__name__ for one in own if one not in {Statistic, WeightedTotal, BlockTotal}}
     assert found == {name.partition(",")[0] for name in STATISTICS}
 
 

@@ -42,7 +42,7 @@ from nolook.statistics.design_moments import (
     product_sensitivity,
     smallest_eigenvalue,
 )
-from nolook.statistics.grid_models import ClassModel, CountModel, GridModel, grid_model
+from nolook.statistics.grid_models import ClassModel, CountModel, GridModel, RowBlock, grid_model
 from nolook.statistics.group_sums import (
     GROUP_COUNTS_SENSITIVITY,
     GroupSums,
@@ -126,7 +126,7 @@ def as_rows(table):
     rows, squares, factors = weighted_rows(
         np.ascontiguousarray(table[:2]), standard, whitening, _RADIUS, _UNIT
     )
-    return rows, squares, bounded_targets(table[2], 0.0, 1.0, 50.0), factors
+    return RowBlock(rows, squares, bounded_targets(table[2], 0.0, 1.0, 50.0), factors)
 
 
 def as_moments(table):
@@ -134,7 +134,7 @@ def as_moments(table):
 
 
 def as_bounded(table):
-    rows, _, targets, factors = as_rows(table)
+    rows, _, targets, factors, *_ = as_rows(table)
     return rows.astype(np.float64), factors * targets
 
 
@@ -174,7 +174,8 @@ def counts_cut_at(steepest):
 def as_exposed_rows(table):
     """Return weighted rows with exposures from a 64th to a million times the usual."""
     exposures = np.exp(np.nan_to_num(table[0]).clip(-1.0, 1.0) * np.log(64.0)).clip(1.0 / 64.0)
-    return *as_rows(table), exposures * np.where(np.abs(table[1]) > 4.0, 1e6, 1.0)
+    exposures *= np.where(np.abs(table[1]) > 4.0, 1e6, 1.0)
+    return as_rows(table)._replace(exposures=exposures)
 
 
 @dataclass(frozen=True)
@@ -398,10 +399,10 @@ def plain(row, statistic):
 
 
 def seen(row, table, weights, whole=WHOLE):
-    arguments, named = row.see(table), {}
-    if row.see is as_exposed_rows:
-        *arguments, named["exposures"] = arguments
-    return row.make(whole).update(*arguments, weights=weights, **named)
+    arguments = row.see(table)
+    if isinstance(arguments, RowBlock):
+        return row.make(whole).update(*arguments._replace(weights=weights))
+    return row.make(whole).update(*arguments, weights=weights)
 
 
 def shares(units):
@@ -562,6 +563,7 @@ def test_every_statistic_of_weights_is_here():
             for name, one in inside.items()
             if isinstance(one, type)
             and hasattr(one, "update")
-            and "weights" in inspect.signature(one.update).parameters
+            and {"weights", "block"} & {*inspect.signature(one.update).parameters}
         }
+    found.remove("BlockTotal")
     assert found == {name.partition(",")[0] for name in (*STATISTICS, *OTHERS)}

@@ -237,7 +237,7 @@ def test_the_sensitivity_of_unit_products_is_reached(target):
     block, model = made(far_row(norm, target), norm, np.array([0.0, -1e3 * target]), ClassModel)
     value = UnitProducts(model).update(*block).value
     assert 0.999 < share_of(value, unit_products_sensitivity(radius_of(norm))) <= 1.0
-    scores = unit_scores(model, radius_of(norm), *block[:4])
+    scores = unit_scores(model, radius_of(norm), block)
     assert 0.999 < np.linalg.norm(scores) / SCORE_UNIT <= 1.0
 
 
@@ -273,7 +273,7 @@ def test_the_sensitivity_of_products_and_their_scores_is_reached(kind, theta, ta
     block, model = made(table, 7.0, np.array([theta, 0.0]), kind)
     value = ClippedProducts(model, 2**20).update(*block).value
     assert 0.99 < share_of(value, clipped_products_sensitivity(2**20)) <= 1.0
-    scores = clipped_scores(model, 0.3, *block[:4])
+    scores = clipped_scores(model, 0.3, block)
     assert 0.99 < (scores**2).sum() / SCORE_RADIUS <= 1.0
 
 
@@ -341,7 +341,7 @@ def test_clipped_scores_keep_to_their_norm_and_are_the_rows_products(
     block, model = made(table, norm, theta, kind)
     if exposures is not None:
         block = block._replace(exposures=exposures[: table.shape[1]])
-    scores = clipped_scores(model, clip, *block[:4], block.exposures)
+    scores = clipped_scores(model, clip, block)
     np.testing.assert_array_equal(scores, np.trunc(scores))
     whole = scores.astype(np.int64)
     assert (whole[1:] ** 2).sum(axis=0).max() <= SCORE_UNIT**2
@@ -350,7 +350,7 @@ def test_clipped_scores_keep_to_their_norm_and_are_the_rows_products(
     most = 2 * round(clip * GRID * PRODUCT_UNIT / 2)
     for place in range(table.shape[1]):
         alone = block.part(np.array([place]))
-        own = clipped_scores(model, clip, *alone[:4], alone.exposures)[:, 0]
+        own = clipped_scores(model, clip, alone)[:, 0]
         np.testing.assert_array_equal(own, scores[:, place])
         product = ClippedProducts(model, most).update(*alone).value / (GRID * PRODUCT_UNIT)
         room = clip / SCORE_UNIT + norm / PRODUCT_UNIT + 1e-6 * clip
@@ -361,12 +361,12 @@ def test_clipped_scores_keep_to_their_norm_and_are_the_rows_products(
 def test_unit_scores_keep_to_their_norm_and_are_the_rows_parts(table, norm, theta):
     block, model = made(table, norm, theta, ClassModel)
     radius = radius_of(norm)
-    scores = unit_scores(model, radius, *block[:4])
+    scores = unit_scores(model, radius, block)
     np.testing.assert_array_equal(scores, np.trunc(scores))
     assert (scores.astype(np.int64) ** 2).sum(axis=0).max() <= SCORE_UNIT**2 <= SCORE_RADIUS
     for place in range(table.shape[1]):
         alone = block.part(np.array([place]))
-        found = unit_scores(model, radius, *alone[:4])[:, 0]
+        found = unit_scores(model, radius, alone)[:, 0]
         np.testing.assert_array_equal(found, scores[:, place])
         gradient = UnitProducts(model).update(*alone).value / (GRID * RESIDUAL_UNIT)
         room = norm / SCORE_UNIT + norm / RESIDUAL_UNIT + 1e-9
@@ -406,7 +406,7 @@ def check_products_and_sizes(f, x, rho, block, model):
     counts = ProductSizes(model, EDGES).update(*block).value
     places = np.searchsorted(EDGES, np.maximum(length, 2 * f) * np.abs(rho))
     assert np.abs(counts - np.bincount(places, minlength=5)).max() <= 20
-    scores = clipped_scores(model, 0.7, *block[:4], block.exposures) * 0.7 / SCORE_UNIT
+    scores = clipped_scores(model, 0.7, block) * 0.7 / SCORE_UNIT
     assert np.abs(scores.sum(axis=1) - expected).max() < 5.0
 
 
@@ -460,7 +460,7 @@ def test_sums_of_a_model_of_classes():
     np.testing.assert_allclose(gradient.astype(float), u @ (f * (y - p)), atol=2.0)
     curved = ModelCurvature(model).update(*block).value / (4 * GRID**2 * CURVATURE_STEPS)
     np.testing.assert_allclose(curved.astype(float), (u * p * (1 - p)) @ u.T, atol=5.0)
-    scores = unit_scores(model, radius_of(NORM), *block[:4]) * NORM / SCORE_UNIT
+    scores = unit_scores(model, radius_of(NORM), block) * NORM / SCORE_UNIT
     np.testing.assert_allclose(scores, u * f * (y - p), atol=2.0 * NORM / SCORE_UNIT)
 
 
@@ -471,7 +471,7 @@ def test_a_row_that_was_shortened_adds_less_and_keeps_its_probability(target):
     theta = np.array([0.0, math.log(3.0) / math.sqrt(143.0)])
     for kind, residual in ((ClassModel, (target > 0) - 0.75), (CountModel, target / UNIT - 3.0)):
         block, model = made(table, 6.0, theta, kind)
-        found = model.residuals(block.rows, block.targets, block.factors)
+        found = model.residuals(block)
         np.testing.assert_allclose(found, 0.5 * residual, rtol=2e-3)
         value = UnitProducts(model).update(*block).value / (GRID * RESIDUAL_UNIT)
         expected = 0.5 * np.array([1.0, math.sqrt(143.0)]) * max(min(0.5 * residual, 1.0), -1.0)
@@ -525,13 +525,13 @@ def test_means_are_in_proportion_to_exposures_and_cut():
     table = np.array([[0.0] * 4, [UNIT] * 4])
     block, model = made(table, 7.0, np.array([math.log(3.0), 0.0]), CountModel)
     exposures = np.array([1.0 / 64.0, 1.0, 10.0, 1e9])
-    found = model.means(block.rows, block.factors, exposures)
+    found = model.means(block._replace(exposures=exposures))
     np.testing.assert_allclose(found, [3.0 / 64.0, 3.0, 30.0, LARGEST_MEAN], rtol=1e-10)
-    np.testing.assert_allclose(model.means(block.rows, block.factors, None), 3.0, rtol=1e-10)
+    np.testing.assert_allclose(model.means(block), 3.0, rtol=1e-10)
     # The farthest models: still finite, and above 0.
     for constant, mean in ((-1e3, math.exp(-40.0)), (1e3, LARGEST_MEAN)):
         block, model = made(table, 7.0, np.array([constant, 0.0]), CountModel)
-        found = model.means(block.rows, block.factors, None)
+        found = model.means(block)
         np.testing.assert_allclose(found, mean, rtol=1e-10)
 
 
@@ -554,7 +554,7 @@ def test_deviances_are_those_of_the_library(counts, constant_score, constant, ex
     if exposures is not None:
         block = block._replace(exposures=exposures[: len(counts)])
     found = ModelDeviances(model, constant).update(*block).value
-    means = model.means(block.rows, block.factors, block.exposures)
+    means = model.means(block)
     own = np.ones(len(counts)) if exposures is None else exposures
     expected = np.zeros(2)
     for y, e, m in zip(block.targets.tolist(), own.tolist(), means.tolist(), strict=False):

@@ -105,7 +105,7 @@ class PrivateDistribution:
         return np.reshape(ends, (*np.shape(p), 2))
 
     def _tested(self, p: float, deviations: float) -> tuple[float, float]:
-        """Return what a test at each threshold leaves for the quantile at p.
+        """Return the interval that a test at each threshold leaves for the quantile at p.
 
         Less than p of the rows lie up to a threshold below the quantile. So thresholds whose share
         is `deviations` standard errors below p are too low, and all from the first one whose share

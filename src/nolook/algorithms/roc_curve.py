@@ -133,8 +133,8 @@ class RocCurve:
 
     def sampled(self, alike: int) -> Self:
         """Return the curve of units with at most some rows that count in full and may be alike."""
-        both = (evolve(each, sampled=alike) for each in (self.positive, self.negative))
-        return type(self)(*both, self.rows_known)
+        first, second = (evolve(each, sampled=alike) for each in (self.positive, self.negative))
+        return type(self)(first, second, self.rows_known)
 
     @property
     def scores(self) -> PrivateDistribution:

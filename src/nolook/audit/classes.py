@@ -43,7 +43,7 @@ def cases(mu: float) -> tuple[Case, ...]:
     # At log-odds of -500 class 1 is all but impossible; at 0 both are as likely.
     unlikely, even = _model(_UNLIKELY), _model(np.zeros(2))
     scored = _model(1.0 / np.arange(3.0, 9.0))
-    edge = scored.predictors(_ROW[:, None], np.ones(1))
+    edge = scored.predictors(_block(1))
     return (
         case(
             name="class-balance",
@@ -93,5 +93,5 @@ def _of(statistic: Sums, rows: int, row: NDArray[np.int16] = _ROW) -> NDArray[An
 
 
 def _scores(rows: int) -> NDArray[np.object_]:
-    scores = unit_scores(_model(_UNLIKELY), _RADIUS, *_block(rows)[:4])
+    scores = unit_scores(_model(_UNLIKELY), _RADIUS, _block(rows))
     return DesignMoments(_ROW.size, SCORE_UNIT**2).update(scores).value

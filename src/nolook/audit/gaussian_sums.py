@@ -302,7 +302,7 @@ def _residuals(rows: int) -> NDArray[np.object_]:
 
 
 def _scores(rows: int) -> NDArray[np.object_]:
-    scores = clipped_scores(_ZERO, 1.0, *_block(rows, 1e9)[:4])
+    scores = clipped_scores(_ZERO, 1.0, _block(rows, 1e9))
     return DesignMoments(6, SCORE_RADIUS).update(scores).value
 
 

@@ -75,8 +75,8 @@ class Counts(Content, frozen=True):
         counts = getattr(found, "noisy", found.counts)
         changed = np.flatnonzero(np.diff(counts, prepend=0.0))
         own = {"thresholds": found.points[changed], "counts": counts[changed]}
-        lengths = list(found.noise.forest.lengths)
-        return super().of(found.noise, **own, lengths=lengths, left_out=found.left_out)
+        own["lengths"] = list(found.noise.forest.lengths)
+        return super().of(found.noise, **own, left_out=found.left_out)
 
     def __post_init__(self) -> None:
         shape = self.thresholds.shape
@@ -159,8 +159,8 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of quantiles."""
         grids = {name: _plain(grid) for name, grid in found.grids.items()}
-        ends = np.where(np.isinf(found.ends), None, found.ends).tolist()
-        return super().of(found, grids=grids, ends=ends, **others)
+        ends: Any = np.where(np.isinf(found.ends), None, found.ends)
+        return super().of(found, grids=grids, ends=ends.tolist(), **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,7 +168,7 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
         expect(self.grids.keys() <= set(names), "grids of some of the columns of read_options")
         shape = len(names), len(self.shares)
         expect(self.values.shape == shape, "a number for each column and share")
-        expect(np.shape(self.ends) == (*shape, 2), "two ends for each number")
+        expect(np.array(self.ends, float).shape == (*shape, 2), "two ends for each number")
         expect(len(self.whole) == len(names), "whole for each column")
 
     def release(self) -> Quantiles:

@@ -74,8 +74,8 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     """Return the findings of a column's distribution."""
     unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
-    found = ecdf.quantile(_SHARES, return_interval=True)
-    read = _Quantiles(column, np.array(_SHARES), *found, dates_of(ecdf).get(column))
+    values, bounds = ecdf.quantile(_SHARES, return_interval=True)
+    read = _Quantiles(column, np.array(_SHARES), values, bounds, dates_of(ecdf).get(column))
     half = _SHARES.index(0.5)
     middle, ends = read.shown(half)
     known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)

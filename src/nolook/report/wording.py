@@ -126,6 +126,8 @@ def estimated(
     decimals = _decimals((high - low) / 2, max(map(abs, numbers)))
     if decimals is None:
         return number(value), span((low, high))
+    if not any(each % 1.0 for each in numbers):
+        decimals = min(decimals, 0)
     for _ in range(_MORE):
         found = _rounded(low, decimals, ROUND_FLOOR), _rounded(high, decimals, ROUND_CEILING)
         decimals += 0.0 in found and (low > 0.0 or high < 0.0)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nolook._arrays import Array
 from nolook.kernels.histogram import threshold_counts
-from nolook.statistics import Statistic, WeightedTotal
-from nolook.statistics.grid_models import ClassModel
+from nolook.statistics import Statistic
+from nolook.statistics.grid_models import BlockTotal, ClassModel, RowBlock
 
 __all__ = ["ClassBalance", "ScoreCounts", "balance_sensitivity"]
 
@@ -20,7 +19,7 @@ def balance_sensitivity() -> int:
     return 1
 
 
-class ClassBalance(WeightedTotal):
+class ClassBalance(BlockTotal):
     """The number of rows of class 1, whose target is positive, less that of class 0.
 
     Or what they weigh.
@@ -29,19 +28,9 @@ class ClassBalance(WeightedTotal):
     def __init__(self) -> None:
         super().__init__(1)
 
-    def update(
-        self,
-        rows: NDArray[np.int16],  # noqa: ARG002 -- a part of a block
-        squares: NDArray[np.int32],  # noqa: ARG002
-        targets: Array,
-        factors: Array,  # noqa: ARG002
-        weights: NDArray[np.int64] | None = None,
-        exposures: Array | None = None,  # noqa: ARG002
-    ) -> Self:
-        """Count a block's rows."""
-        ahead = 2 * (targets > 0).astype(np.int64) - 1
-        self._total = self._total + int(ahead.sum() if weights is None else ahead @ weights)
-        return self
+    def _of(self, block: RowBlock) -> int:
+        ahead = 2 * (block.targets > 0).astype(np.int64) - 1
+        return int(ahead.sum() if block.weights is None else ahead @ block.weights)
 
 
 class ScoreCounts(Statistic):
@@ -55,21 +44,14 @@ class ScoreCounts(Statistic):
         self._model, self._edges = model, edges
         self.value = np.zeros(2 * (edges.size + 1), dtype=np.int64)
 
-    def update(
-        self,
-        rows: NDArray[np.int16],
-        squares: NDArray[np.int32],  # noqa: ARG002 -- a part of a block
-        targets: Array,
-        factors: Array,
-        weights: NDArray[np.int64] | None = None,
-        exposures: Array | None = None,  # noqa: ARG002
-    ) -> Self:
+    def update(self, *block: Any) -> Self:  # noqa: ANN401
         """Count a block's rows."""
-        found = self._model.predictors(rows, factors)
+        rows = RowBlock(*block)
+        found = self._model.predictors(rows)
         for place in (0, 1):
             part = slice(place * (self._edges.size + 1), (place + 1) * (self._edges.size + 1))
-            own = (targets > 0) == place
-            weighed = None if weights is None else weights[own]
+            own = (rows.targets > 0) == place
+            weighed = None if rows.weights is None else rows.weights[own]
             self.value[part] += threshold_counts(found[own], self._edges, weighed)
         return self
 

@@ -8,7 +8,7 @@ the mean at the whole row, depends on its own row alone, to the last bit.
 from __future__ import annotations
 
 import math
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from nolook._arrays import Array
 from nolook.kernels.row_models import exponentials, probabilities, scores
+from nolook.statistics import WeightedTotal
 
 __all__ = [
     "LARGEST_MEAN",
     "MOST_ROWS",
+    "BlockTotal",
     "ClassModel",
     "CountModel",
     "GridModel",
@@ -78,6 +80,19 @@ class RowBlock(NamedTuple):
         return 2 * size + 4 + 8 + 8 + 8
 
 
+class BlockTotal(WeightedTotal):
+    """A sum over blocks of rows, each given by its parts."""
+
+    def update(self, *block: Any) -> Self:  # noqa: ANN401
+        """Add a block's rows."""
+        self._total = self._total + self._of(RowBlock(*block))
+        return self
+
+    def _of(self, block: RowBlock) -> Any:  # noqa: ANN401 -- whole numbers
+        """Return the sum over a block, without weights within 2^53."""
+        raise NotImplementedError
+
+
 @frozen(eq=False)
 class GridModel:
     """A linear model of rows on a grid: ``spacing * whole`` in standardised units."""
@@ -90,34 +105,22 @@ class GridModel:
         """Return ``theta'u`` of every row."""
         return scores(rows, self.whole, self.spacing / self.unit)
 
-    def predictors(self, rows: Rows, factors: Array) -> Array:
+    def predictors(self, block: RowBlock) -> Array:
         """Return ``theta'x`` of every whole row."""
-        return self.scores(rows) / factors
+        return self.scores(block.rows) / block.factors
 
-    def residuals(
-        self,
-        rows: Rows,
-        targets: Array,
-        factors: Array,
-        exposures: Array | None = None,  # noqa: ARG002 -- of counts
-    ) -> Array:
+    def residuals(self, block: RowBlock) -> Array:
         """Return ``f (y - m)`` of every row."""
-        return targets * factors - self.scores(rows)
+        return block.targets * block.factors - self.scores(block.rows)
 
 
 @frozen(eq=False)
 class ShortenedModel(GridModel):
     """A linear model of shortened rows, which it predicts."""
 
-    def residuals(
-        self,
-        rows: Rows,
-        targets: Array,
-        factors: Array,  # noqa: ARG002 -- a part of a block
-        exposures: Array | None = None,  # noqa: ARG002
-    ) -> Array:
+    def residuals(self, block: RowBlock) -> Array:
         """Return ``y - theta'u`` of every row."""
-        return targets - self.scores(rows)
+        return block.targets - self.scores(block.rows)
 
 
 @frozen(eq=False)
@@ -127,25 +130,14 @@ class ClassModel(GridModel):
     #: What `slopes` are at most.
     steepest: ClassVar[float] = 0.25
 
-    def residuals(
-        self,
-        rows: Rows,
-        targets: Array,
-        factors: Array,
-        exposures: Array | None = None,  # noqa: ARG002
-    ) -> Array:
+    def residuals(self, block: RowBlock) -> Array:
         """Return ``f (y - p)`` of every row, at most 1 in size."""
-        classes = (targets > 0.0).astype(np.float64)
-        return (classes - probabilities(self.predictors(rows, factors))) * factors
+        classes = (block.targets > 0.0).astype(np.float64)
+        return (classes - probabilities(self.predictors(block))) * block.factors
 
-    def slopes(
-        self,
-        rows: Rows,
-        factors: Array,
-        exposures: Array | None = None,  # noqa: ARG002
-    ) -> Array:
+    def slopes(self, block: RowBlock) -> Array:
         """Return ``p (1 - p)`` of every row."""
-        p = probabilities(self.predictors(rows, factors))
+        p = probabilities(self.predictors(block))
         return p * (1.0 - p)
 
 
@@ -155,19 +147,17 @@ class CountModel(GridModel):
 
     steepest: float = LARGEST_MEAN  # what `slopes` are cut at
 
-    def means(self, rows: Rows, factors: Array, exposures: Array | None) -> Array:
+    def means(self, block: RowBlock) -> Array:
         """Return the mean of every row, at most LARGEST_MEAN."""
-        found = exponentials(self.predictors(rows, factors))
-        if exposures is not None:
-            found *= exposures
+        found = exponentials(self.predictors(block))
+        if block.exposures is not None:
+            found *= block.exposures
         return np.minimum(found, LARGEST_MEAN, out=found)
 
-    def residuals(
-        self, rows: Rows, targets: Array, factors: Array, exposures: Array | None = None
-    ) -> Array:
+    def residuals(self, block: RowBlock) -> Array:
         """Return ``f (y - m)`` of every row."""
-        return (targets - self.means(rows, factors, exposures)) * factors
+        return (block.targets - self.means(block)) * block.factors
 
-    def slopes(self, rows: Rows, factors: Array, exposures: Array | None = None) -> Array:
+    def slopes(self, block: RowBlock) -> Array:
         """Return the derivative of the mean by ``theta'x``: the mean itself, up to its cut."""
-        return np.minimum(self.means(rows, factors, exposures), self.steepest)
+        return np.minimum(self.means(block), self.steepest)

@@ -9,7 +9,7 @@ Rows are blocks of :class:`nolook.statistics.grid_models.RowBlock`, integer vect
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,9 @@ from nolook._numerics import logarithms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.row_models import clipped_products, residual_products
 from nolook.kernels.weights import weight_parts, weighted_sums
-from nolook.statistics import Statistic, WeightedTotal, rounding_sensitivity
+from nolook.statistics import Statistic, rounding_sensitivity
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
-from nolook.statistics.grid_models import ClassModel, CountModel, GridModel
+from nolook.statistics.grid_models import BlockTotal, ClassModel, CountModel, GridModel, RowBlock
 
 __all__ = [
     "CURVATURE_STEPS",
@@ -48,10 +48,6 @@ __all__ = [
     "unit_products_sensitivity",
     "unit_scores",
 ]
-
-Rows = NDArray[np.int16]
-Squares = NDArray[np.int32]
-Weights = NDArray[np.int64] | None
 
 #: Residuals of clipped products are whole multiples of 1/PRODUCT_UNIT of the target's scale.
 PRODUCT_UNIT = 2**12
@@ -93,26 +89,16 @@ class ProductSizes(Statistic):
         self._model, self._edges = model, edges
         self.value = np.zeros(edges.size + 1, dtype=np.int64)
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,
-        targets: Array,
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
+    def update(self, *block: Any) -> Self:  # noqa: ANN401
         """Count a block's rows, each as often as its weight says."""
-        residuals = self._model.residuals(rows, targets, factors, exposures)
-        sizes = self._sizes(rows, squares, factors, residuals)
-        self.value += threshold_counts(sizes, self._edges, weights)
+        own = RowBlock(*block)
+        self.value += threshold_counts(self._sizes(own), self._edges, own.weights)
         return self
 
-    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
-        del factors
-        longest = np.maximum(squares, 4 * rows[0].astype(np.int32) ** 2)
-        sizes: Array = np.sqrt(longest.astype(np.float64)) / self._model.unit * np.abs(residuals)
-        return sizes
+    def _sizes(self, block: RowBlock) -> Array:
+        longest = np.maximum(block.squares, 4 * block.rows[0].astype(np.int32) ** 2)
+        lengths: Array = np.sqrt(longest.astype(np.float64)) / self._model.unit
+        return lengths * np.abs(self._model.residuals(block))
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
@@ -126,9 +112,8 @@ class ErrorSizes(ProductSizes):
     In scales of the target, between increasing edges, each of which belongs to the bin below it.
     """
 
-    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
-        del rows, squares
-        return np.abs(residuals / factors)
+    def _sizes(self, block: RowBlock) -> Array:
+        return np.abs(self._model.residuals(block) / block.factors)
 
 
 class ErrorSides(ProductSizes):
@@ -140,9 +125,8 @@ class ErrorSides(ProductSizes):
     def __init__(self, model: GridModel, far: float) -> None:
         super().__init__(model, np.array([-far, far]))
 
-    def _sizes(self, rows: Rows, squares: Squares, factors: Array, residuals: Array) -> Array:
-        del rows, squares
-        return residuals / factors
+    def _sizes(self, block: RowBlock) -> Array:
+        return self._model.residuals(block) / block.factors
 
 
 def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> int:
@@ -157,7 +141,7 @@ def clipped_products_sensitivity(most: int, size: int = 0, whole: int = 1) -> in
     return half + rounding_sensitivity(size, whole)
 
 
-class ClippedProducts(WeightedTotal):
+class ClippedProducts(BlockTotal):
     """The sum of ``(u_0 q_0, u_x q_x)``, q_0 and q_x a row's residual clipped for either part.
 
     ``|u_x q_x| <= most`` and ``|u_0 q_0| <= most / 2``, whole multiples of
@@ -168,21 +152,10 @@ class ClippedProducts(WeightedTotal):
         super().__init__(model.whole.size, whole)
         self._model, self._most = model, most
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,
-        targets: Array,
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
-        """Add a block's rows, whose sums stay within MOST_ROWS * most < 2^53 without weights."""
-        residuals = self._model.residuals(rows, targets, factors, exposures)
-        self._total = self._total + clipped_products(
-            rows, squares, residuals, PRODUCT_UNIT, self._most, weights
-        )
-        return self
+    def _of(self, block: RowBlock) -> NDArray[np.object_]:
+        """Return the sum over a block: within MOST_ROWS * most < 2^53 without weights."""
+        own = block.rows, block.squares, self._model.residuals(block)
+        return clipped_products(*own, PRODUCT_UNIT, self._most, block.weights)
 
 
 def unit_products_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) -> int:
@@ -194,7 +167,7 @@ def unit_products_sensitivity(squared_radius: int, size: int = 0, whole: int = 1
     return product_sensitivity(squared_radius, RESIDUAL_UNIT, size, whole)
 
 
-class UnitProducts(WeightedTotal):
+class UnitProducts(BlockTotal):
     """The sum of ``u q``, q a row's residual clipped to ``most / RESIDUAL_UNIT`` in size.
 
     By default that is 1, which a residual of classes never exceeds. In whole multiples of
@@ -206,62 +179,35 @@ class UnitProducts(WeightedTotal):
         super().__init__(model.whole.size, whole)
         self._model, self._most = model, most
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,  # noqa: ARG002 -- a part of a block
-        targets: Array,
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
-        """Add a block's rows, whose sums stay within MOST_ROWS 2^15 most <= 2^52."""
-        residuals = self._model.residuals(rows, targets, factors, exposures)
-        self._total = self._total + residual_products(
-            rows, residuals, RESIDUAL_UNIT, self._most, weights
-        )
-        return self
+    def _of(self, block: RowBlock) -> NDArray[np.object_]:
+        """Return the sum over a block: within MOST_ROWS 2^15 most <= 2^52 without weights."""
+        own = block.rows, self._model.residuals(block)
+        return residual_products(*own, RESIDUAL_UNIT, self._most, block.weights)
 
 
-def clipped_scores(
-    model: GridModel,
-    clip: float,
-    rows: Rows,
-    squares: Squares,
-    targets: Array,
-    factors: Array,
-    exposures: Array | None = None,
-) -> Array:
+def clipped_scores(model: GridModel, clip: float, block: RowBlock) -> Array:
     """Return ``(u_0 q_0, u_x q_x)`` of every row in units of ``clip / SCORE_UNIT``, truncated.
 
     Whole numbers, shape (size, rows): of the features at most SCORE_UNIT long, the constant at most
     half of it. `clip`, above 0, is in scales, as is that of :class:`ClippedProducts`.
     """
-    residuals = model.residuals(rows, targets, factors, exposures) / (clip * model.unit)
+    rows, residuals = block.rows, model.residuals(block) / (clip * model.unit)
     sizes, most = np.abs(residuals), _ROOM * SCORE_UNIT
-    longest = np.sqrt(np.maximum(squares, 1).astype(np.float64))
+    longest = np.sqrt(np.maximum(block.squares, 1).astype(np.float64))
     scores = rows * (most * np.copysign(np.minimum(sizes, 1.0 / longest), residuals))
     twice = 2.0 * np.maximum(rows[0], 0.5)
     scores[0] = rows[0] * (most * np.copysign(np.minimum(sizes, 1.0 / twice), residuals))
     return np.trunc(scores, out=scores)
 
 
-def unit_scores(
-    model: ClassModel,
-    squared_radius: int,
-    rows: Rows,
-    squares: Squares,  # noqa: ARG001 -- a part of a block
-    targets: Array,
-    factors: Array,
-    exposures: Array | None = None,
-) -> Array:
+def unit_scores(model: ClassModel, squared_radius: int, block: RowBlock) -> Array:
     """Return ``u rho`` of every row, its part of the gradient, where rho is at most 1 in size.
 
     In units of ``B / SCORE_UNIT`` for rows of a norm up to B, truncated: whole numbers, shape
     (size, rows), whose squares add up to at most ``SCORE_UNIT^2`` a row.
     """
-    residuals = model.residuals(rows, targets, factors, exposures)
-    scores = rows * (residuals * (_ROOM * SCORE_UNIT / math.sqrt(squared_radius)))
+    most = _ROOM * SCORE_UNIT / math.sqrt(squared_radius)
+    scores = block.rows * (model.residuals(block) * most)
     return np.trunc(scores, out=scores)
 
 
@@ -274,7 +220,7 @@ def curvature_sensitivity(squared_radius: int, size: int = 0, whole: int = 1) ->
     return gram_sensitivity(squared_radius * CURVATURE_STEPS, size, whole)
 
 
-class ModelCurvature(WeightedTotal):
+class ModelCurvature(BlockTotal):
     """The sum of ``c u u'``, c the slope of a row's mean: what the gradient falls by.
 
     In whole multiples of ``steepest / (unit^2 CURVATURE_STEPS)``, shape (size, size).
@@ -284,30 +230,18 @@ class ModelCurvature(WeightedTotal):
         super().__init__((model.whole.size, model.whole.size), whole)
         self._model = model
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,  # noqa: ARG002 -- a part of a block
-        targets: Array,  # noqa: ARG002
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
-        """Add a block's rows."""
-        slopes = self._model.slopes(rows, factors, exposures)
-        curved = np.trunc(slopes * (CURVATURE_STEPS / self._model.steepest))
+    def _of(self, block: RowBlock) -> NDArray[np.object_]:
+        curved = np.trunc(self._model.slopes(block) * (CURVATURE_STEPS / self._model.steepest))
         np.minimum(curved, CURVATURE_STEPS, out=curved)
 
         def products(place: slice, part: Array | float) -> NDArray[np.int64]:
-            block = rows[:, place].astype(np.float64)
-            sums: NDArray[np.int64] = ((curved[place] * part * block) @ block.T).astype(np.int64)
+            own = block.rows[:, place].astype(np.float64)
+            sums: NDArray[np.int64] = ((curved[place] * part * own) @ own.T).astype(np.int64)
             return sums
 
-        block_rows = _PART_ROWS if weights is None else _WEIGHTED_ROWS
-        self._total = self._total + weighted_sums(
-            products, self._total.shape, curved.size, block_rows, weights, _CURVATURE_BITS
-        )
-        return self
+        at_once = _PART_ROWS if block.weights is None else _WEIGHTED_ROWS
+        size = self._total.shape, curved.size, at_once
+        return weighted_sums(products, *size, block.weights, _CURVATURE_BITS)
 
 
 def errors_sensitivity(whole: int = 1) -> int:
@@ -315,7 +249,7 @@ def errors_sensitivity(whole: int = 1) -> int:
     return math.isqrt(2 * (LARGEST_ERROR * ERROR_UNIT) ** 4) + 1 + rounding_sensitivity(2, whole)
 
 
-class ModelErrors(WeightedTotal):
+class ModelErrors(BlockTotal):
     """Sums of ``min(|y - c|, 4)^2`` and ``min(|y - m|, 4)^2``, in squares of 1/ERROR_UNIT.
 
     They are of the rows before they were shortened.
@@ -325,22 +259,12 @@ class ModelErrors(WeightedTotal):
         super().__init__(2, whole)
         self._model, self._constant = model, constant
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,  # noqa: ARG002 -- a part of a block
-        targets: Array,
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
-        """Add a block's rows."""
-        own = self._model.residuals(rows, targets, factors, exposures) / factors
-        errors = np.abs(np.stack([targets - self._constant, own]))
+    def _of(self, block: RowBlock) -> NDArray[np.object_]:
+        own = self._model.residuals(block) / block.factors
+        errors = np.abs(np.stack([block.targets - self._constant, own]))
         errors *= ERROR_UNIT
         squared = np.minimum(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
-        self._total = self._total + _sums(squared, weights)
-        return self
+        return _sums(squared, block.weights)
 
 
 def deviances_sensitivity(whole: int = 1) -> int:
@@ -349,7 +273,7 @@ def deviances_sensitivity(whole: int = 1) -> int:
     return math.isqrt(2 * most**2) + 1 + rounding_sensitivity(2, whole)
 
 
-class ModelDeviances(WeightedTotal):
+class ModelDeviances(BlockTotal):
     """Sums of ``min(d(y, e c), 16)`` and ``min(d(y, m), 16)``, in squares of 1/ERROR_UNIT.
 
     ``d(y, m) = 2 (y log(y / m) - (y - m))`` is what a count y deviates by from its mean, e a row's
@@ -360,29 +284,19 @@ class ModelDeviances(WeightedTotal):
         super().__init__(2, whole)
         self._model, self._constant = model, constant
 
-    def update(
-        self,
-        rows: Rows,
-        squares: Squares,  # noqa: ARG002 -- a part of a block
-        targets: Array,
-        factors: Array,
-        weights: Weights = None,
-        exposures: Array | None = None,
-    ) -> Self:
-        """Add a block's rows."""
-        counts = np.maximum(targets, 0.0)
+    def _of(self, block: RowBlock) -> NDArray[np.object_]:
+        counts = np.maximum(block.targets, 0.0)
         constant = np.full(counts.shape, self._constant)
-        if exposures is not None:
-            constant *= exposures
-        means = np.stack([constant, self._model.means(rows, factors, exposures)])
+        if block.exposures is not None:
+            constant *= block.exposures
+        means = np.stack([constant, self._model.means(block)])
         means = np.maximum(means, 2.0**-60)
         found = 2.0 * (counts * logarithms(np.maximum(counts, 2.0**-60) / means) - counts + means)
         whole = np.trunc(found.clip(0.0, LARGEST_DEVIANCE) * ERROR_UNIT**2).astype(np.int64)
-        self._total = self._total + _sums(whole, weights)
-        return self
+        return _sums(whole, block.weights)
 
 
-def _sums(whole: NDArray[np.int64], weights: Weights) -> NDArray[np.object_]:
+def _sums(whole: NDArray[np.int64], weights: NDArray[np.int64] | None) -> NDArray[np.object_]:
     """Add up numbers up to 2^28, shape (numbers, rows), of at most 2^17 rows, exactly."""
     total = np.zeros(len(whole), dtype=object)
     for factor, part in weight_parts(weights, _WEIGHT_BITS):

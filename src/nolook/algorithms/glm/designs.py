@@ -45,8 +45,8 @@ __all__ = [
     "whitened_bound",
 ]
 
-#: Gives the scores, shape (size, rows), of rows: squares, targets, factors and exposures follow.
-RowScores: TypeAlias = Callable[..., Vector]
+#: Gives the scores, shape (size, rows), of a block's rows.
+RowScores: TypeAlias = Callable[[RowBlock], Vector]
 
 #: The weighted rows are kept in memory if they surely take no more.
 COPY_BYTES = 256 * 2**20
@@ -260,4 +260,4 @@ def _scores_in_parts(
     own = RowBlock(*block)
     for start in range(0, own.rows.shape[1], _PART_ROWS):
         some = own.part(slice(start, start + _PART_ROWS))
-        yield scored(*some[:4], some.exposures), some.weights
+        yield scored(some), some.weights
