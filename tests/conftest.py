@@ -86,6 +86,11 @@ def pytest_collection():
         gc.enable()
 
 
+def pytest_sessionfinish():
+    """Thaw them: DuckDB reports frozen cycles as leaks."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file():
     """Look for examples in docstrings of the package alone: none of tests."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
+import runpy
 import sys
 
 import pytest
 
+from benchmarks import harness
 from tests.thresholds import COMMITTED
 
 UNITS = {"": 1.0, "k": 1e3, "M": 1e6}
@@ -61,8 +62,12 @@ def test_scripts_measure_and_results_report_what_tests_demand(project_root):
         assert not re.search(r"\bwanted\b", path.read_text(encoding="utf-8"), re.IGNORECASE), path
 
 
-def test_every_benchmark_takes_the_folder_of_the_tables(tmp_path):
-    code = "from benchmarks import accuracy; print(accuracy.DATA)"
-    command = [sys.executable, "-c", code, "--data", str(tmp_path)]
-    printed = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    assert printed.strip() == str(tmp_path)
+def test_every_benchmark_takes_the_folder_of_the_tables(project_root, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["accuracy", "--data", str(tmp_path)])
+    assert runpy.run_path(harness.__file__)["DATA"] == tmp_path
+    texts = [path.read_text(encoding="utf-8") for path in project_root.glob("benchmarks/*.py")]
+    using = [text for text in texts if re.search(r"\bDATA\b", text) and "DATA = " not in text]
+    assert len(using) >= 9
+    assert all(
+        re.search(r"^from benchmarks.harness import .*DATA", each, re.MULTILINE) for each in using
+    )

@@ -245,6 +245,7 @@ def test_rows_are_classified_at_thresholds(here, cli):
     assert len(document["privacy"]["mechanisms"]) == 1
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize(
     ("target", "positive"),
     [
@@ -271,6 +272,7 @@ def test_the_target_may_be_anything(here, cli, target, positive, ending):
     assert abs(curve.auc_ - area(data["score"], data["member"])) < 0.01
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_the_other_class_turns_a_curve_round(here, cli):
     for target, other in (("number", "0"), ("member", "0"), ("real", "0"), ("text", "no")):
         words = roc("--grid", "0:1:0.01", "--epsilon", "40", "--quiet", target=target)

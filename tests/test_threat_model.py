@@ -117,6 +117,7 @@ FITS = {
 }
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("name", FITS)
 def test_a_fitted_object_keeps_no_rows(name):
     few, many = (len(pickle.dumps(FITS[name](rows).__getstate__())) for rows in (3000, 7500))

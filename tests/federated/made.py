@@ -136,9 +136,14 @@ def answers(batch, n, shares, secrets=(b"0" * 32, b"1" * 32)):
     return found
 
 
-def answered(batch, values, targets=None, **named):
-    """Return both servers' answers about honest reports."""
+def shared(batch, values, targets=None):
+    """Return how many honest reports there are, and both servers' shares of their counts."""
     ids, halves = both_halves(batch, values, targets)
     checked = [check_reports(batch, role, halves[role]) for role in (0, 1)]
     assert (checked[0].messages == checked[1].messages).all()
-    return answers(batch, len(ids), [each.counts for each in checked], **named)
+    return len(ids), [each.counts for each in checked]
+
+
+def answered(batch, values, targets=None):
+    """Return both servers' answers about honest reports."""
+    return answers(batch, *shared(batch, values, targets))

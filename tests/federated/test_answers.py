@@ -16,7 +16,7 @@ from nolook.federated.answers import block_variance, calibration, counts, distri
 from nolook.federated.shares import Answer, noisy_blocks
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.report.page import render_page
-from tests.federated.made import AGES, LOUD, SCORES, answered, batch_of
+from tests.federated.made import AGES, LOUD, SCORES, answered, answers, batch_of, shared
 
 VALUES = np.random.default_rng(0).integers(0, 99, 300) * 1.0
 SCORED = np.random.default_rng(1).integers(1, 17, 300) / 16
@@ -54,10 +54,10 @@ def test_counts_have_the_noise_of_both_servers_and_add_up(delta):
     batch = batch_of("counts", 1.0, None, labels=tuple(labels), columns=("ward",), delta=delta)
     codes = np.random.default_rng(3).integers(0, 40, 4000) * 1.0
     exact = np.bincount(codes.astype(int), minlength=40)
-    runs = []
+    runs, shares = [], shared(batch, codes)
     for run in range(20):
         secrets = [bytes([run, role] * 16) for role in (0, 1)]
-        found = counts(batch, *answered(batch, codes, secrets=secrets)).measured[0].estimates
+        found = counts(batch, *answers(batch, *shares, secrets)).measured[0].estimates
         assert found.value[0] == 4000
         assert found.value[1:].sum() == pytest.approx(4000)
         runs.append(found)
@@ -224,8 +224,9 @@ def test_a_release_can_be_saved_loaded_and_shown(tmp_path, kind):
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_sums_that_cannot_be_are_refused_and_honest_ones_never(delta):
     batch = batch_of(epsilon=1.0, delta=delta, lengths=(20, 5, 1))
+    shares = shared(batch, VALUES)
     for seed in range(20):
-        distribution(batch, *answered(batch, VALUES, secrets=(bytes([seed]) * 32, b"1" * 32)))
+        distribution(batch, *answers(batch, *shares, (bytes([seed]) * 32, b"1" * 32)))
     first, second = answered(batch, VALUES)
     for place in (0, 3, 7, 40, 124):
         for by in (3000, -3000):

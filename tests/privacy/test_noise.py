@@ -239,6 +239,7 @@ def test_processes_share_no_entropy_after_a_fork():
         np.frombuffer(bytes.fromhex(part), np.uint64) for part in done.stdout.decode().split()
     )
     assert len(theirs) == len(ours) == 4
+    # False alarm: one run in 10^18.
     assert not set(theirs.tolist()) & set(ours.tolist())
 
 
