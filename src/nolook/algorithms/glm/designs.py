@@ -149,21 +149,19 @@ class Blocks:
             return self
         return Blocks(self._table.weighted(weighting, power=2), self.design, 0)
 
-    def first(self, statistic: Foldable) -> None:
-        """Make the blocks, feed a statistic with them, and keep them while there is room."""
-        if not self.room:
-            self._table.fold(Mapped(statistic, self.design.rows))
-            return
-        kept = KeptBatches(self.room)
-        self._table.fold(Mapped(Together(kept, statistic), self.design.rows))
-        self._kept = kept.batches
-
     def fold(self, statistic: S) -> S:
-        """Update a statistic that has seen nothing with all blocks, and return it."""
-        if self._kept is None:
-            self._table.fold(Mapped(statistic, self.design.rows))
-            return statistic
-        return Batches(self._kept, self._table.threads).fold(statistic)
+        """Update a statistic that has seen nothing with all blocks, and return it.
+
+        The first pass keeps them while there is room.
+        """
+        if self._kept is not None:
+            return Batches(self._kept, self._table.threads).fold(statistic)
+        kept = KeptBatches(self.room)
+        fed: Foldable = Together(kept, statistic) if self.room else statistic
+        self._table.fold(Mapped(fed, self.design.rows))
+        if self.room:
+            self._kept, self.room = kept.batches, 0
+        return statistic
 
     def release(
         self, total: WeightedTotal, sensitivity: float, unit: float, mu: float, source: ByteSource
@@ -180,7 +178,7 @@ def exact_gram(blocks: Blocks) -> NDArray[np.object_]:
     """Return the sum of u u' over the rows, in one pass that may keep them."""
     design = blocks.design
     moments = DesignMoments(design.size, design.squared_radius, blocks.whole)
-    blocks.first(Mapped(moments, _rows_alone))
+    blocks.fold(Mapped(moments, _rows_alone))
     return moments.value
 
 
