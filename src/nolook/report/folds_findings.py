@@ -62,18 +62,10 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
     if not shown:
         return ()
     guessing = 0.5 if found.measure == "AUC" else 0.0
-    return (
-        rows_picture(
-            f"The {found.measure} of each fold in predicting {found.target}",
-            f"points are scores, lines {CONFIDENCE} intervals",
-            f"{found.measure} on rows not seen before",
-            [
-                Point(score.value, place, score.interval, name=name)
-                for place, (name, score) in enumerate(shown)
-            ],
-            guessing,
-        ),
-    )
+    points = [Point(s.value, place, s.interval, name=name) for place, (name, s) in enumerate(shown)]
+    title = f"The {found.measure} of each fold in predicting {found.target}"
+    about = title, f"points are scores, lines {CONFIDENCE} intervals"
+    return (rows_picture(*about, f"{found.measure} on rows not seen before", points, guessing),)
 
 
 def _score(found: Estimate | None, otherwise: str) -> tuple[str, str]:

@@ -14,6 +14,7 @@ from nolook.algorithms.intervals import NORMAL_95, Measure
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
+from nolook.estimators.result import Ends
 from nolook.estimators.roc import ROCCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
@@ -140,7 +141,7 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
-    noise = estimated(curve.auc_, curve.auc_noise_interval_)
+    noise = _shown(curve.auc_, curve.auc_noise_interval_)
     rows = (
         *((*figure, "") for figure in _figures(curve)),
         ("AUC (interval of the noise only)", *noise, ""),
@@ -157,10 +158,16 @@ def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
 def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     counted = f"{curve.privacy_.unit.counted}s"
     return (
-        *((_called(one.name), *estimated(one.value, one.ends)) for one in curve.measures),
+        *((_called(one.name), *_shown(one.value, one.ends)) for one in curve.measures),
         (f"Positive {counted}", *_rows_in_words(curve.positive_)),
         (f"Negative {counted}", *_rows_in_words(curve.negative_)),
     )
+
+
+def _shown(share: float | None, ends: Ends | None) -> tuple[str, str]:
+    """Return a share and its interval, neither if it may be any from 0 to 1."""
+    any_share = ends is not None and ends[1] - ends[0] >= 1.0
+    return (NOT_KNOWN, NOT_KNOWN) if any_share else estimated(share, ends)
 
 
 def _called(measure: str) -> str:
@@ -290,7 +297,7 @@ def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
 def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
-    known = estimated(float(curve.rate_at(rate)), (low, high))
+    known = _shown(float(curve.rate_at(rate)), (low, high))
     above = _threshold(curve, curve.threshold_at(fpr=rate))
     return f"True positive rate at a false positive rate of {100 * rate:g} %", *known, above
 
@@ -317,7 +324,7 @@ def _square(
 
 def _roc_picture(curve: ROCCurve, of: str) -> Picture:
     labels = "false positive rate", "true positive rate"
-    area, _ = estimated(curve.auc_, curve.auc_interval_)
+    area, _ = _shown(curve.auc_, curve.auc_interval_)
     guessing = Line(_DIAGONAL, _DIAGONAL, "guessing (AUC = 0.5)", guide=True)
     line = Line(*_thinned(curve.fpr_, curve.tpr_), f"private (AUC = {area})")
     return _square(f"ROC curve of {of}", _CURVE, labels, curve.band_, guessing, line)
