@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -86,6 +88,21 @@ def test_too_few_rows_have_no_p_value(rows):
         hidden += all(each is None for each in tests)
         assert ("too few rows" in found.summary().text) == any(each is None for each in tests)
     assert hidden == 6
+
+
+def test_few_weighted_rows_are_counted_as_rows_of_the_largest_weight():
+    frame = pd.DataFrame({"arm": np.resize(ARMS, 600), "cost": np.arange(600.0), "w": 1.0})
+    frame.loc[::10, "w"] = 50.0
+    table = nolook.read_table(
+        frame, features=["arm", "cost"], categories={"arm": ARMS}, weights="w"
+    )
+    found = nolook.compare_groups(table, "cost", "arm", epsilon=0.3, random_state=0)
+    said = " ".join(found.summary().text.split())
+    ((weight, rows),) = re.findall(
+        r"a row of weight (\d+), so that all .* as about (\d+) rows", said
+    )
+    assert float(weight) == found.privacy.unit.row_weight
+    assert abs(float(rows) - sum(each.rows for each in found.forests.groups)) < 10
 
 
 @pytest.mark.parametrize("small", ["A", "B"])

@@ -53,16 +53,11 @@ class Curve:
 
     def median(self) -> tuple[float | None, float | None, float | None]:
         """Return the median and its interval, None where the curve or an end is above 1/2."""
-        found = []
-        for each in (self.survival, self.low, self.high):
-            below = np.flatnonzero(each <= 0.5)
-            place = below[0] if below.size else 0
-            up, down = each[place - 1], each[place]
-            step = (up - 0.5) / (up - down) if up > down else 0.0
-            known = self.times[place - 1] + step * (self.times[place] - self.times[place - 1])
-            reached = np.ceil(known) if self.whole else known
-            found.append(float(reached) if below.size else None)
-        return found[0], found[1], found[2]
+        ends = (np.minimum.accumulate(each) for each in (self.survival, self.low, self.high))
+        known = [np.interp(-0.5, -each, self.times, right=np.nan) for each in ends]
+        found = (np.ceil(known) if self.whole else np.array(known)).tolist()
+        value, low, high = (None if np.isnan(each) else each for each in found)
+        return value, low, high
 
 
 @frozen(eq=False)

@@ -46,7 +46,6 @@ from nolook.report.wording import (
 __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
-_TOO_FEW = "too few rows"
 _CARDS = 3  # groups with a card of their own
 _MISSING = "rows with any are left out"
 _INTERVAL = f"{CONFIDENCE} interval"
@@ -56,8 +55,6 @@ def comparison_findings(found: GroupComparison) -> Findings:
     """Report a comparison of groups."""
     unit, first = found.privacy.unit, found.groups[0]
     overall = _tested("overall", found, _furthest(found))
-    few = [pair.p_values is None for pair in found.pairs]
-    notes = (*overall, phrase("groups.about"), *((phrase("groups.too_few"),) * any(few)))
     measure = f"{'Share' if found.boolean else 'Mean'} of {found.value}"
     heads = ("Group", f"{unit.counted.capitalize()}s with a value", measure)
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
@@ -66,6 +63,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
     captions = "Groups", "Differences and probabilities of a higher value"
     means, differences = (f"{caption}, with {_INTERVAL}s" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
+    notes = (*overall, phrase("groups.about", found=found))
     section = Section("found", FOUND, (), (Figure(_picture(found)),), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
     sizes = [0.0 if each.difference is None else abs(each.difference.value) for each in found.pairs]
@@ -101,11 +99,9 @@ def _tested(
 
 def _furthest(found: GroupComparison) -> dict[str, object]:
     """Return the group whose values are higher, or lower, than the first one's most often."""
-    known = [(pair.exceeds, pair.group) for pair in found.pairs if pair.exceeds is not None]
-    if not known:
-        return {"group": None, "higher": None}
-    far, group = max(known, key=lambda each: abs(each[0].value - 0.5))
-    return {"group": group, "higher": percent(far.value, far.ends)[0]}
+    far = max(found.pairs, key=lambda one: abs(one.exceeds.value - 0.5) if one.exceeds else 0.0)
+    known = far.exceeds and percent(far.exceeds.value, far.exceeds.ends)[0]
+    return {"group": far.group, "higher": known}
 
 
 def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
@@ -152,7 +148,7 @@ def _unseen(
 
 def _p_value(found: float | None) -> str:
     """Return a p-value, or why there is none."""
-    return _TOO_FEW if found is None else p_value(found, _LEAST_P)
+    return "too few rows" if found is None else p_value(found, _LEAST_P)
 
 
 def _amount(found: GroupComparison, value: float, ends: Ends) -> tuple[str, str]:
@@ -186,24 +182,16 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
 
 def _said(found: GroupComparison) -> Iterator[Text]:
     """Yield the differences of means, and groups too small for one."""
+    about: dict[str, object] = {"found": found, "later": found.value in dates_of(found)}
     for pair in found.pairs:
         if (each := pair.difference) is None:
             continue
-        group, other, value, low, high = pair.group, found.groups[0], *astuple(each)
+        group, first, value, low, high = pair.group, found.groups[0], *astuple(each)
         if high < 0.0:
-            group, other, value, low, high = other, group, -value, -high, -low
-        amount, interval = _amount(found, value, (low, high))
-        yield sentence(
-            "groups.difference",
-            value=found.value,
-            group=group,
-            first=other,
-            amount=amount,
-            interval=f"{_INTERVAL} {interval}",
-            boolean=found.boolean,
-            later=found.value in dates_of(found),
-            clear=low > 0.0,
-        )
+            group, first, value, low, high = first, group, -value, -high, -low
+        amount, ends = _amount(found, value, (low, high))
+        about |= {"group": group, "first": first, "amount": amount, "clear": low > 0.0}
+        yield sentence("groups.difference", **about, interval=f"{_INTERVAL} {ends}")
     for group in np.array(found.groups)[np.isnan(found.means.low)]:
         yield sentence("groups.hidden", group=group)
 
@@ -236,8 +224,6 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     places = np.array([place for place, _ in ticks])
     tested = len(names) > 1
     overall = _tested("log_rank", found, _largest_gap(found, places))
-    untested = (phrase("groups.too_few"),) * (tested and not overall)
-    notes = (*overall, phrase("groups.about_curves", tested=tested), *untested)
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
     table = Table(f"Survival by {found.time}, with {_INTERVAL}s", heads, rows)
@@ -255,7 +241,13 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         rows=_counted(found),
         needed=(found.time, found.event, *filter(None, (found.by,))),
         cards=(*medians, *((card,) * tested)),
-        sections=(what_was_found(table, notes, *(_curves_picture(found, across),) * bool(ticks)),),
+        sections=(
+            what_was_found(
+                table,
+                (*overall, phrase("groups.about_curves", found=found)),
+                *(_curves_picture(found, across),) * bool(ticks),
+            ),
+        ),
         settings=(
             ("Time", found.time),
             ("Event", f"{found.event} = {found.level}"),

@@ -223,3 +223,12 @@ def test_the_constant_is_found_where_hardly_any_row_has_a_feature(monkeypatch):
     found = recorded(table_from_arrays(X, y), 0.03, noise=False).result
     coef, intercept = scaling.original_units(theta_of(found))
     assert (X @ coef + intercept).mean() == pytest.approx(y.mean(), abs=0.01)
+
+
+@pytest.mark.parametrize("features", [1, 2, 4])
+def test_residuals_that_are_alike_are_not_counted_twice_where_columns_are_few(features):
+    X, y = data(20_000)
+    X, y = X[:, :features], X[:, :features] @ SLOPES[:features] + np.resize([-1.0, 1.0], len(y))
+    found = run(X, y, 3.0)
+    share = found.clips.residuals(found.gram, found.gram_sigma) * found.scaling.scale[-1] ** 2
+    assert 0.9 < share < 1.6

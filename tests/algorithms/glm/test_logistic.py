@@ -276,3 +276,13 @@ def test_moments_balance_and_scores_have_the_noise_that_is_claimed():
         errors["score moments"].append(moments / one.scores.sigma)
     for name, each in errors.items():
         assert abs(np.std(each) - 1) < 0.25, name
+
+
+def test_the_last_step_adds_little_to_intervals_where_it_changes_the_curvature_little():
+    X, y = data(20_000, steepness=0.3)
+    for seed in range(3):
+        found = run(X, y, 0.3, seed=seed)
+        known, last = found._known(found.known)
+        step = found.theta - found.seen.thetas[-1]
+        assert last.sum() < 0.1 * step @ step + 1e-4
+        assert last.mean() < 0.2 * known.variances(np.eye(len(step))).mean()

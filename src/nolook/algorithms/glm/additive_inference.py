@@ -117,7 +117,8 @@ def _half_widths(
     """
     combined, residuals, sigma, last = release.observed()
     # Of the combined gradients, were residuals alike in all rows.
-    alike = residuals * (combined.vectors * combined.values) @ combined.vectors.T
+    alike = (combined.vectors * combined.values) @ combined.vectors.T
+    alike *= release.squares * residuals
     shrunk = shrink(combined, release, residuals, sigma)
     seen = hidden_directions(combined.eigenvalues, sigma)
     along = release.spread.along(combined.vectors)

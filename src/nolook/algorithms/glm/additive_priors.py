@@ -46,8 +46,8 @@ def shrink(
 ) -> Shrunk:
     """Estimate a model by the variances of lines and curves that are likeliest.
 
-    Gradients are observations of ``A theta`` by noise, and by sampling's ``residuals A``; `sigma`
-    is the deviation of the noise of A on its diagonal. A curve
+    Gradients are observations of ``A theta`` by noise, and by sampling's ``residuals A``, times the
+    squares of survey weights; `sigma` is the deviation of the noise of A on its diagonal. A curve
     whose line is nearly as likely is that line; without curves the model is the combined one.
     """
     block, shape = _blocks_of(found.curves or (None,) * np.count_nonzero(found.kept))
@@ -57,7 +57,7 @@ def shrink(
     # theta is of whitened rows; what has a prior is the model of the columns about their centre.
     whitened = np.eye(len(moments))
     whitened[1:, 1:] = np.linalg.inv(found.spread.map)
-    noise = combined.variance * np.eye(len(moments)) + residuals * curvature
+    noise = combined.variance * np.eye(len(moments)) + found.squares * residuals * curvature
     ways = np.linalg.solve(noise, curvature @ whitened)
     precision = whitened.T @ curvature @ ways
     told = ways.T @ moments

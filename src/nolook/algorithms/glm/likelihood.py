@@ -69,11 +69,10 @@ class NoisyLikelihood(NoisyFrame):
     def _known(self, scores: Noisy) -> tuple[Knowledge, Vector]:
         """Return the model's precision, and the last step's error, a variance in each direction.
 
-        The error is the step's square times that of the curvature's relative change along it, or
-        times the family's share if that is larger. Where classes are far apart the curvature is
-        less and less the steeper a model: it is taken half way from the last gradient's model to
-        the steepest one that is likely, and a direction that noise would hide at the likeliest is
-        hidden, too.
+        Half of the curvature's change along the step was allowed for, as in normal rows; it may be
+        wrong by as much. Where classes are far apart the curvature is less and less the steeper a
+        model: it is taken half way from the last gradient's model to the steepest one that is
+        likely, and a direction that noise would hide at the likeliest is hidden, too.
         """
         base, start = self.steps.base, self.seen.thetas[-1]
         effect = hidden_effect(self.theta, self.gram)
@@ -83,21 +82,21 @@ class NoisyLikelihood(NoisyFrame):
             hidden = hidden_directions(combined.eigenvalues, metric.sigma)
             return Knowledge(self, combined, hidden, metric.sigma, effect, scores)
 
-        def last(found: Knowledge) -> Vector:
-            away: Vector = base + found.combined.theta - start
-            return (away @ found.combined.vectors) ** 2
+        def last(found: Knowledge, there: Metric) -> Vector:
+            vectors, away = found.combined.vectors, base + found.combined.theta - start
+            bent = 0.5 * away @ (there.matrix - begun.matrix) @ vectors
+            noise = 0.5 * self.curvature.sigma**2 * float(away @ away)
+            return np.asarray((bent**2 + noise) / np.maximum(found.seen, _TINY) ** 2)
 
-        metric = self.metric(start)
+        metric = begun = self.metric(start)
         for _ in range(_CORRECTIONS):
             found = known(metric)
             way, vectors = found.combined.theta, found.combined.vectors
-            told = found.variances(np.eye(len(way))) + last(found)
+            told = found.variances(np.eye(len(way))) + last(found, self.metric(base + way))
             told[found.hidden] = 0.0
             error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
             metric = self.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
         there = self.metric(base + way)
-        ends = np.stack([there.matrix, self.metric(start).matrix])
-        turned, begun = ((ends @ vectors) * vectors).sum(axis=1)
-        found = evolve(found, hidden=found.hidden | hidden_directions(turned, there.sigma))
-        changes = ((turned - begun) / np.maximum(found.seen, _TINY)) ** 2
-        return found, last(found) * changes.clip(self.steps.family.misled, 1.0)
+        turned = ((there.matrix @ vectors) * vectors).sum(axis=0)
+        hidden = found.hidden | hidden_directions(turned, there.sigma)
+        return evolve(found, hidden=hidden), last(found, there)

@@ -59,10 +59,10 @@ class Clips:
     sigma: float  # of the counts' noise
 
     def residuals(self, gram: Matrix, gram_sigma: float) -> float:
-        """Return the mean of |u_x|^2 rho^2 over that of |u_x|^2, one standard deviation up.
+        """Return the mean of m^2 rho^2 over that of m^2, m = max(|u_x|, 2 u_0), or a little more.
 
-        From the bins of the last histogram below the clip: those above hold few rows and much
-        noise.
+        One standard deviation up, from the bins of the last histogram below the clip: those above
+        hold few rows and much noise.
         """
         low, counts = np.append(0.0, self.edges), self.counts[-1]
         high = np.append(low[1:], 2.0 * low[-1])
@@ -70,7 +70,7 @@ class Clips:
         squares[low > 0.99 * self.bounds[-1]] = 0.0
         total = max(float(squares @ counts), 0.0)
         total += self.sigma * float(np.sqrt(squares @ squares))
-        moments = float(gram.trace() - gram[0, 0])
+        moments = max(float(gram.trace() - gram[0, 0]), 4.0 * float(gram[0, 0]))
         return total / max(moments, gram_sigma)
 
 

@@ -24,7 +24,7 @@ from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
-from nolook.algorithms.glm.steps import MISFIT, Family, Steps, score_law
+from nolook.algorithms.glm.steps import Family, Steps, score_law
 from nolook.algorithms.scaling import release_bins
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
@@ -68,7 +68,6 @@ LOGISTIC = Family(
     dispersion=lambda _: 1.0,
     bounded=True,
     least=1.0 / 8.0,
-    misled=MISFIT,
 )
 
 

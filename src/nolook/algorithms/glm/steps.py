@@ -35,7 +35,6 @@ from nolook.statistics.grid_models import GridModel
 
 __all__ = [
     "HIDDEN_EFFECT",
-    "MISFIT",
     "Family",
     "Metric",
     "Steps",
@@ -52,7 +51,7 @@ HIDDEN_EFFECT = 2.5
 _LEAST_DEVIATION = 1e-9
 #: Share of the mean squared gradient along the way to the solution by which the curvature's error
 #: misleads.
-MISFIT = 0.3
+_MISFIT = 0.3
 # The part of that which all gradients have in common.
 _COMMON = 0.5
 # Beyond so many deviations of noise gradients mislead alike: sums of squares stay exact enough.
@@ -108,8 +107,6 @@ class Family:
     longest: float = math.inf
     #: The curvature that gradients show may be so many times the metric's.
     secants: tuple[float, float] = (0.25, 1.0)
-    #: The error of the last step is at least this share of its square.
-    misled: float = 1.0
 
     def weights(self, mean: float, deviation: float) -> Vector:
         """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
@@ -198,7 +195,7 @@ class Steps:
             prior = likeliest_prior(_PRIORS, moments, values, variance)
             found = CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
             ways = (found.shrinkage * moments / values - points) ** 2
-            wrong = 0.5 * sigma**2 * ways.sum(axis=1) + MISFIT * (ways @ values**2) / len(values)
+            wrong = 0.5 * sigma**2 * ways.sum(axis=1) + _MISFIT * (ways @ values**2) / len(values)
             weights = _weights(np.sqrt(_COMMON * wrong), noise + (1.0 - _COMMON) * wrong)
         # What was added to the gradients is the curvature times this way, and noise is in both.
         way = weights @ points
