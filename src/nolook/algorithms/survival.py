@@ -131,7 +131,8 @@ def log_rank(groups: tuple[Times, ...]) -> float | None:
 
     Under the null hypothesis every group has the pooled hazard and its own censoring.
     """
-    single, end = groups[0].single, min(each.curve().times.size for each in groups) - 1
+    curves, single = map(Times.curve, groups), groups[0].single
+    end = min(each.times.size * each.known for each in curves) - 1
     if end < 1 or any(too_few(*each.forests.groups) for each in groups):
         return None
     exact = [each.cells() for each in groups]

@@ -99,7 +99,7 @@ _SHARES = {
     DISTANCES: 0.6, SUMS: 2.6, BLOCKS: 2.0,
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
-_COMPARED = {COUNTS: 0.3, MAGNITUDES: 0.2, RANGES: 0.3, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
+_COMPARED = {COUNTS: 0.2, MAGNITUDES: 0.4, RANGES: 0.2, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
 _SQUARED = {COUNTS, SUMS, BLOCKS}
 _SEARCHES = {TOTAL, MAGNITUDES, RANGES, DISTANCES}  # whose noise decides nothing
 _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted

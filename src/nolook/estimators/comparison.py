@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
@@ -115,22 +116,22 @@ class GroupComparison(TableResult):
     def p_value(self) -> float | None:
         """Of Kruskal and Wallis's test that all groups have one distribution; None as for pairs."""
         found = self._of_units.differ(range(len(self.groups)))
-        return None if found is None else found.ranks
+        return found.ranks if found and not np.isnan(self.means.low).all() else None
 
     def _pair(self, place: int) -> Pair:
         forests, places = self._of_units, (0, place)
+        group = self.groups[place]
         mean, low, high, *_ = self.means
         both = math.hypot(*(high - low)[[*places]]) / 2.0
         half = math.sqrt(max(both - self.shared, 0.0)) * math.sqrt(both + self.shared)
         value = float(mean[place] - mean[0])
         difference = None if math.isnan(half) else Measure(value, value - half, value + half)
+        # Where noise hides all means, it hides the range: all values may be in one cell.
+        if np.isnan(low).all() or not all(map(forests.enough, places)):
+            return Pair(group, difference)
         p_values = forests.differ(places)
-        # Where nothing else is known the range may be a guess, and all values in one cell.
-        known = p_values is not None or not all(map(math.isnan, mean))
-        if not (known and all(map(forests.enough, places))):
-            return Pair(self.groups[place], difference)
         distance = None if p_values is None else forests.distance(place, 0)
-        return Pair(self.groups[place], difference, forests.exceeds(place, 0), p_values, distance)
+        return Pair(group, difference, forests.exceeds(place, 0), p_values, distance)
 
     def _columns(self) -> dict[str, Any]:
         rows = [self.privacy.unit.row_weight * each.rows for each in self.forests.groups]
@@ -210,8 +211,8 @@ def compare_groups(
     Intervals are 95 % intervals for noise and sampling. If each unit counts once, their widths and
     p-values are upper bounds; so they are if up to C rows of a unit count in full (as if each unit
     had C identical rows), and with survey weights (as if there were fewer rows, all of the largest
-    weight). There is no p-value if the variance of the noise in a group's number of values is more
-    than 2.5 times that number.
+    weight). There is no p-value if noise hides all means, or if the variance of the noise in a
+    group's number of values is more than 2.5 times that number.
 
     Examples
     --------
