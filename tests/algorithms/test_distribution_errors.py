@@ -32,3 +32,4 @@ def test_errors_are_at_most_those_stated(shape, kind):
     histograms = [own for name, (own, _) in found.items() if name.startswith("of ")]
     assert max(histograms) < 1.05 * CHANCE
     assert found["share"][0] < 1.05 * CHANCE
+    assert found["quantile"][0] > 0.93
