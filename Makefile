@@ -3,8 +3,8 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-# Flags for pytest: by default a worker for every core.
-PYTEST_FLAGS ?= -n auto
+# Flags for pytest: by default a worker for every core, each of which keeps to neighbouring modules.
+PYTEST_FLAGS ?= -n auto --dist worksteal
 
 BIN := $(VENV)/bin
 PIP_IN := python -m pip --disable-pip-version-check --quiet

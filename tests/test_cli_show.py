@@ -74,7 +74,8 @@ def columns(rows=3000):
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path, monkeypatch):
+def _here(tmp_path, monkeypatch, few_repeats):
+    del few_repeats  # pages are compared with each other
     monkeypatch.chdir(tmp_path)
     write_table(tmp_path / "people.parquet", columns())
     model = counted(current(fitted(("risk", "age", "died"))))
