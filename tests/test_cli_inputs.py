@@ -240,3 +240,11 @@ def test_line_breaks_in_cells_are_named_by_the_draft_and_by_the_check(tmp_path, 
     assert "multiline = true" in done.out
     assert "multiline = true" in (tmp_path / "t.toml").read_text()
     assert "multiline = true" in cli("schema", "--check", path).out
+
+
+def test_of_the_ends_of_a_column_nothing_empty_is_said(tmp_path, cli):
+    path = written(tmp_path / "t.csv", ["x"], [*X[1:], "none"])
+    done = cli("quantiles", path, "-c", "x", "--at", "0,1", "-e", "200", "--force")
+    assert done.status == 0
+    assert "0 % or more" not in done.out
+    assert "About 1 row was left out" in said(done)

@@ -146,8 +146,8 @@ class _Quantiles:
     @property
     def outer(self) -> int | None:
         """The quantile with one end only that most rows are beyond, if there is any."""
-        known = np.isfinite(self.bounds).any(axis=1) & ~self.inside
-        shares = [self.share(place) for place in range(len(self.shares))]
+        shares = np.array([self.share(place) for place in range(len(self.shares))])
+        known = np.isfinite(self.bounds).any(axis=1) & ~self.inside & (shares > 0.0)
         return int(np.argmax(np.where(known, shares, -1.0))) if known.any() else None
 
     def share(self, place: int) -> float:

@@ -160,7 +160,8 @@ def rows_described(found: Findings) -> tuple[str, ...]:
     ):
         words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"
         if not words.startswith("fewer"):
-            said.append(f"{words[:1].upper()}{words[1:]} were {why}.")
+            were = "was" if words.startswith("about 1 ") else "were"
+            said.append(f"{words[:1].upper()}{words[1:]} {were} {why}.")
     return tuple(said)
 
 
