@@ -325,7 +325,8 @@ class PrivateModel(PrivateEstimator):
 
     def _keep_constant(self, intercept: float) -> None:
         """Keep a constant: the association is no more than noise."""
-        self.coef_, self.intercept_, self.curves_ = np.zeros(self.n_features_in_), intercept, ()
+        self.coef_, self.intercept_ = np.zeros(self.n_features_in_), intercept
+        self.__dict__.pop("curves_", None)
         self.coef_interval_ = self.intercept_interval_ = None
         self._keep_measures(dict.fromkeys(set(self._measured) - {"base_rate"}))
 
