@@ -265,8 +265,8 @@ def tabulation_findings(found: Tabulation) -> Findings:
     apart = tuple(each for by in tables for each in _tables(found, by, noise=True))
     noise = Section("noise", "The noise only", tables=apart, printed=())
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
-    of = ", ".join(names) or "all rows"
-    split = "; ".join(", ".join(by) for by in tables) or of
+    split = ", by ".join(" and ".join(by) for by in tables) or "all rows"
+    of = ", ".join(names) if pairs else split
     return findings_of(
         found,
         what="table by" if names else "table of",
