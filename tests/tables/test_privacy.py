@@ -83,9 +83,7 @@ ATTEMPTS = {
     "producer": lambda _: read_table(Refusing()),
     "reader": lambda _: read_table(failing_reader()).read_through(),
     "array of objects": lambda _: read_table(np.array([[SECRET, 1]], dtype=object)),
-    "list": lambda _: table_from_arrays([[1.0], [SECRET]], [1.0, 2.0]),
     "ragged list": lambda _: table_from_arrays([[1.0], [2.0, SECRET]], [1.0, 2.0]),
-    "label": lambda _: table_from_arrays([[1.0], [2.0]], ["1", SECRET]),
     "label series": lambda _: table_from_arrays([[1.0]], pd.Series([SECRET])),
     "csv without a header": lambda folder: read_table(
         csv_file(folder, f"{SECRET},1\n{SECRET},2\n"), "y", features=["a"]
