@@ -25,8 +25,8 @@ __all__ = ["BLOCKS_OF_ROWS", "ColumnValues", "GroupCells", "Rank", "Shape"]
 #: Blocks of a group.
 BLOCKS_OF_ROWS = 32
 # Deviations of noise by which a cell must exceed the mean to count alone, and halves must differ.
-_ALONE, _SURE = 4.0, 3.0
-_UNLIKE = 0.4  # of a block's rows up to a place and above, what a group may have more or less
+_ALONE, _SURE = 9.0, 3.0
+_UNLIKE = 1.0  # of a block's rows up to a place and above, what a group may have more or less
 
 
 @frozen(eq=False)
