@@ -193,7 +193,7 @@ def test_a_release_from_the_form_to_its_files_and_a_script_that_makes_it_again(
     report = caller.get(f"/people/files/{name}.html")
     assert "by group" in report.text
     assert "sandbox" in report.headers["content-security-policy"]
-    assert caller.get(f"/people/files/{name}.csv?download").text.startswith("ward,")
+    assert caller.get(f"/people/files/{name}.csv?download").text.startswith("ward;")
     overview = caller.get("/people").text
     assert name in overview
     spent = entries(home)

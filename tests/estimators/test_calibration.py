@@ -74,7 +74,11 @@ def test_without_noise_it_is_the_plain_statistic_and_curve(groups):
         assert curve.prob_pred[q] == pytest.approx(probabilities[inside].mean(), abs=1e-6)
         assert curve.counts[q] == inside.sum()
     assert fitted.statistic_ == pytest.approx(H, rel=1e-4)
-    np.testing.assert_allclose(curve.errors, 0.0, atol=1e-6)
+    shares = np.stack([curve.prob_true, curve.prob_pred])
+    sampling = np.sqrt((shares * (1.0 - shares)).max(axis=0) / curve.counts)
+    np.testing.assert_allclose(curve.errors, sampling, atol=1e-6)
+    frame = fitted.to_frame()
+    np.testing.assert_allclose(frame["high"] - frame["low"], 2 * 1.96 * sampling, rtol=1e-3)
 
 
 def test_a_calibrated_model_passes_and_a_wrong_one_does_not():

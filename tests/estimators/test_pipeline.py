@@ -213,3 +213,11 @@ def test_no_interval_is_given_for_columns_chosen_with_the_same_rows(regressor, t
         assert model.to_frame().isna().all(axis=None)
     alone = regressor(epsilon=2.0, random_state=0).fit(X[:, [2, 6]], y)
     assert alone.coef_interval_ is not None
+
+
+def test_every_attribute_of_a_fitted_pipeline_can_be_read():
+    X = np.random.default_rng(0).normal(size=(500, 8))
+    steps = nolook.MomentSelector(k=4), nolook.LinearRegression()
+    fitted = nolook.PrivatePipeline(*steps, epsilon=3.0, delta=1e-6).fit(X, X[:, 0])
+    assert all(hasattr(fitted, name) for name in dir(fitted) if not name.startswith("_"))
+    assert fitted.dropped.shape == (4,)

@@ -109,6 +109,31 @@ def test_a_coarse_grid_is_said_where_the_area_is():
         assert ("a finer grid may say otherwise" in words) is said
 
 
+def test_whole_scores_have_whole_thresholds_and_true_ties(tmp_path):
+    generator = np.random.default_rng(0)
+    scores = generator.poisson(7, 13_000)
+    labels = generator.random(scores.size) < 0.02 + 0.015 * scores
+    curve = nolook.ROCCurve(2.0, random_state=0).fit(scores, labels)
+    assert (curve.thresholds_[1:-1] % 1.0 == 0.0).all()
+    found, (low, high) = curve.at(10), curve.auc_interval_
+    assert found.threshold == 10.0
+    assert found.sensitivity.value == pytest.approx(np.mean(scores[labels] > 10), abs=0.02)
+    assert low < roc_auc_score(labels, scores) < high < low + 0.04
+    # Of numbers of any kind those in one cell may be in any order.
+    other = nolook.ROCCurve(2.0, random_state=0).fit(scores.astype(float), labels)
+    assert np.ptp(other.auc_interval_) > np.ptp(curve.auc_interval_) + 0.5 * other.tied_
+    path = tmp_path / "curve.json"
+    nolook.save(curve, path)
+    np.testing.assert_array_equal(nolook.load(path).auc_interval_, curve.auc_interval_)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0])
+@pytest.mark.parametrize("score", [0, 1, 2**62, -(2**63)])
+def test_equal_whole_scores_get_an_ordinary_answer(score, epsilon):
+    labels = np.arange(300) > 20
+    assert_ordinary(nolook.ROCCurve(epsilon).fit(np.full(300, score), labels))
+
+
 def test_thresholds_reach_the_wanted_rates():
     scores, labels = scored()
     curve = nolook.ROCCurve(1e5, GRID).fit(scores, labels)

@@ -153,6 +153,17 @@ def test_no_cell_of_a_sheet_moves_other_columns(tmp_path):
         assert cells(path, "x", schema=schema) == [["5", "6"]]
 
 
+def test_numbers_of_a_sheet_are_numbers_whatever_the_decimal_sign(tmp_path):
+    rows = [["w", "t"], [211.137, "211,137"], [1.5, "1.234,5"], [2000.0, "3"], [1e-7, "x"]]
+    path = sheet(tmp_path / "t.xlsx", rows)
+    columns = {name: {"type": "number"} for name in ("w", "t")}
+    schema = {"file": {"decimal": ",", "thousands": "."}, "columns": columns}
+    table = nolook.read_table(path, features=["w", "t"], schema=schema, missing="zero")
+    numbers = np.concatenate([each for each, *_ in table.batches_in_place()], axis=1)
+    np.testing.assert_array_equal(numbers[0], [211.137, 1.5, 2000.0, 1e-7])
+    np.testing.assert_array_equal(numbers[1], [211.137, 1234.5, 3.0, 0.0])
+
+
 @pytest.mark.parametrize("make", [sav, dta, lambda folder: sheet(folder / "t.xlsx", ROWS)])
 def test_a_source_travels_without_what_is_kept_of_it(make, tmp_path):
     source = nolook.read_table(make(tmp_path), features=["x"])._source.original

@@ -142,7 +142,8 @@ class ScoresRelease:
         forests, left_out, known = release_cells(
             cells, self.counts, relation, source, weighing, classes=True
         )
-        judged = Judged(grid, RocCurve.of_forests(points, forests, left_out, known))
+        curve = RocCurve.of_forests(points, forests, left_out, known, whole=table.whole[0])
+        judged = Judged(grid, curve)
         if self.sums is None or self.groups is None:
             return judged
         progress("groups")
@@ -191,7 +192,8 @@ def search_grid(
 
     The error of cells too wide falls with the square of their number, that of the noise with
     epsilon times the number of rows: that many squared is about right for both. The range
-    found is cut to bounds; the grid spans all of them where nothing is left or rows are few.
+    found is cut to bounds; the grid spans all of them where nothing is left or rows are few. Scores
+    of an integer type have a grid of whole numbers, with one more at either end.
     """
     whole = table.unit.weight_scale
     found = find_range(table, plan.search, plan.relation, source, progress, whole)
@@ -202,4 +204,7 @@ def search_grid(
     within = np.clip(ends, *plan.bounds).tolist() if enough else plan.bounds
     ranges = within, plan.bounds, ends
     low, high = next(r for r in ranges if r[1] - r[0] > _NARROWEST * max(_LEAST, *map(abs, r)))
-    return LinearGrid(low, high, (high - low) / (points - 1))
+    step = (high - low) / (points - 1)
+    if table.whole[0]:
+        return LinearGrid(math.floor(low) - 1.0, math.ceil(high) + 1.0, max(1.0, math.ceil(step)))
+    return LinearGrid(low, high, step)

@@ -43,7 +43,7 @@ class ClassScores(PrivateDistribution):
 class RocIntervals:
     """95 % intervals, of noise and of rows drawn at random from a population.
 
-    What lies in one cell of the grid may be in any order: half of it widens the area's.
+    Different values in one cell of the grid may be in any order: half of them widens the area's.
     """
 
     area: Measure
@@ -101,19 +101,34 @@ class RocCurve:
     rows_known: bool = False
 
     @classmethod
-    def of(cls, counted: Sequence[Counted], left_out: LeftOut, *, rows_known: bool) -> Self:
+    def of(
+        cls,
+        counted: Sequence[Counted],
+        left_out: LeftOut,
+        *,
+        rows_known: bool,
+        whole: bool = False,
+    ) -> Self:
         """Return the curve that follows from noisy counts of positives, and of negatives."""
         first, second = counted
         both = zip(counted, fitted((first[1], second[1]), rows_known=rows_known), strict=True)
         positive, negative = (
-            ClassScores(points, counts, float(counts[-1]), noise, noisy, left_out=left_out)
+            ClassScores(
+                points, counts, float(counts[-1]), noise, noisy, left_out=left_out, whole=whole
+            )
             for (points, noisy, noise), counts in both
         )
         return cls(positive, negative, rows_known)
 
     @classmethod
     def of_forests(
-        cls, points: Vector, forests: Sequence[NoisyForest], left_out: LeftOut, known: float | None
+        cls,
+        points: Vector,
+        forests: Sequence[NoisyForest],
+        left_out: LeftOut,
+        known: float | None,
+        *,
+        whole: bool = False,
     ) -> Self:
         """Return the curve that follows from the noisy blocks of positives, and of negatives.
 
@@ -129,7 +144,7 @@ class RocCurve:
             (points, settled(each.cells, each.forest, number), noise)
             for each, number in zip(forests, numbers, strict=True)
         ]
-        return cls.of(counted, left_out, rows_known=known is not None)
+        return cls.of(counted, left_out, rows_known=known is not None, whole=whole)
 
     def sampled(self, alike: int) -> Self:
         """Return the curve of units with at most some rows that count in full and may be alike."""
@@ -173,9 +188,18 @@ class RocCurve:
     @property
     def tied(self) -> float:
         """Share of the pairs of a positive and a negative row that are in one cell together."""
+        return self._tied(np.ones(len(self.positive.points)))
+
+    @property
+    def _mixed(self) -> float:
+        """The same in cells that may hold several values: whole numbers may have one each."""
+        alone = self.positive.whole & (np.diff(self.positive.points[:-1], prepend=-np.inf) <= 1.0)
+        return self._tied(np.append(~alone, True))
+
+    def _tied(self, cells: Vector) -> float:
         positive, negative = (np.diff(each, prepend=0.0) for each in self._counts)
         pairs = self.positive.counts[-1] * self.negative.counts[-1]
-        return float(np.clip(positive @ negative / pairs, 0.0, 1.0))
+        return float(np.clip((cells * positive) @ negative / pairs, 0.0, 1.0))
 
     def precision_at(self, recalls: Vector) -> Vector:
         """Return the precision at recalls above 0, between thresholds too."""
@@ -205,7 +229,7 @@ class RocCurve:
         ]
         band, others = (self._band(terms, smoothed) for terms in (_heights, _found))
         total, noise = self.areas(again)
-        ties = self.tied / 2
+        ties = self._mixed / 2
         area = Measure(total.value, max(total.low - ties, 0.0), min(total.high + ties, 1.0))
         return RocIntervals(area, noise, precision, band, others, self._base_rate())
 

@@ -124,11 +124,11 @@ def _sources(options: Mapping[str, Any], declared: Schema) -> list[str]:
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401
     """Return rows to predict or transform, shape (rows, features), with the columns of the fit."""
-    table = own_columns(estimator, X)
+    given = table = own_columns(estimator, X)
     if not isinstance(table, Table):
+        table = table_from_arrays(given, missing=estimator.read_options_["missing"])
         if not isinstance(X, Rows):
-            validate_data(estimator, table, reset=False, skip_check_array=True)
-        table = table_from_arrays(table, missing=estimator.read_options_["missing"])
+            validate_data(estimator, given, reset=False, skip_check_array=True)
     found = [*table.batches_in_place()]
     if not all(complete.all() for _, complete, _ in found):  # no release: the caller has the rows
         raise TableError(

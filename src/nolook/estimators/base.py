@@ -356,7 +356,8 @@ class PrivateModel(PrivateEstimator):
     @property
     def dropped(self) -> Flags:
         """Mask of the features left out, since they are not distinguishable from noise."""
-        return np.asarray(~self.scaling_.detected[:-1] & (self.coef_ == 0.0))
+        part = self.regression
+        return np.asarray(~part.scaling_.detected[:-1] & (part.coef_ == 0.0))
 
     @property
     def coefficients(self) -> tuple[Coefficient, ...]:

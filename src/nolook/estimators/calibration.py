@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from attrs import frozen
 from sklearn.utils.validation import check_is_fitted
 
@@ -38,7 +39,7 @@ class CalibrationCurve:
     counts : ndarray of shape (groups,)
         Private number of rows; noise may make it negative in a small group.
     errors : ndarray of shape (groups,)
-        The standard error of `prob_true` less `prob_pred` due to the noise, not to sampling.
+        The standard error of `prob_true` less `prob_pred`, of noise and sampling.
 
     See Also
     --------
@@ -173,5 +174,8 @@ class HosmerLemeshow(ScoredEstimator):
             From the same release, at no further cost.
         """
         check_is_fitted(self)
-        observed, expected, errors = self.table_.rates()
-        return CalibrationCurve(observed, expected, self.table_.counts, errors)
+        observed, expected, noise = self.table_.rates()
+        shares, counts = np.stack([observed, expected]), self.table_.counts
+        sampling = (shares * (1.0 - shares)).max(axis=0) / np.maximum(counts, 1.0)
+        errors = np.sqrt(noise**2 + self.privacy_.unit.max_rows * sampling)
+        return CalibrationCurve(observed, expected, counts, errors)

@@ -54,7 +54,7 @@ class ROCCurve(ScoredEstimator):
         Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
         outside count in the end cells; scores in one cell count as equal. None spends 15 % of
         epsilon on a range of the scores and places 2^5 to 2^12 thresholds in it, more for more
-        rows.
+        rows; whole numbers for scores of an integer type.
     pos_label : number or str, default=1
         The target's value for the positive class; every other value is negative.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -71,8 +71,8 @@ class ROCCurve(ScoredEstimator):
     auc_ : float
         The area under the curve by trapezoids; pairs within a cell count half.
     auc_interval_ : ndarray of shape (2,)
-        95 % interval of `auc_` for noise, sampling and any order of ties; from 0 to 1 if a class is
-        not distinguishable from noise.
+        95 % interval of `auc_` for noise, sampling and any order of different scores in one cell;
+        from 0 to 1 if a class is not distinguishable from noise.
     auc_noise_interval_ : ndarray of shape (2,)
         95 % interval for the area of these rows on this grid, for the noise only.
     tied_ : float

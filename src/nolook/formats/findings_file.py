@@ -189,18 +189,21 @@ class Classes(Content, frozen=True):
     grid: _Grid
     positive: Counts
     negative: Counts
+    whole: bool
 
     @classmethod
     def of(cls, found: Any, **_: Any) -> Self:  # noqa: ANN401
         """Return the record of the scores that a curve follows from."""
-        positive, negative = map(Counts.of, (found.positive_, found.negative_))
-        return super().of(found, grid=_plain(found.grid_), positive=positive, negative=negative)
+        first, second = found.positive_, found.negative_
+        own = {"grid": _plain(found.grid_), "whole": first.whole}
+        return super().of(found, positive=Counts.of(first), negative=Counts.of(second), **own)
 
     def released(self, privacy: PrivacyGuarantee, table: CalibrationTable | None = None) -> Judged:
         """Return the curve that follows from the scores of both classes, with any groups."""
         grid: Any = _grid(self.grid)
         both = self.positive.on(grid), self.negative.on(grid)
-        curve = RocCurve.of(both, self.positive.left_out, rows_known=privacy.relation == "replace")
+        known = privacy.relation == "replace"
+        curve = RocCurve.of(both, self.positive.left_out, rows_known=known, whole=self.whole)
         return Judged(grid, curve, table)
 
 

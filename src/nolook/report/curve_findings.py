@@ -48,8 +48,9 @@ def curve_sections(model: PrivateModel) -> tuple[Section, ...]:
     )
     caption = "Share of the variances of all curves, each by itself"
     table = Table(caption, ("Column", "Shape", "Share"), rows)
-    notes = sentence("curves.about", family=family), *_lines(model, found)
-    printed = (evolve(table, rows=rows[:_MOST_DRAWN]),)
+    slopes = phrase("curves.slopes")
+    notes = sentence("curves.about", family=family), slopes, *_lines(model, found)
+    printed = evolve(table, rows=rows[:_MOST_DRAWN]), slopes
     return (Section("curves", "Curves", (), figures, (table,), notes, printed=printed),)
 
 

@@ -124,8 +124,13 @@ def _sum_of(groups: Sequence[NoisyForest], unit: Unit) -> tuple[float, float]:
 
 
 def _counted(found: GroupComparison | SurvivalCurve) -> NoisyCount:
-    """Return the rows of all groups, and those that lack a needed value or declared level."""
+    """Return the rows of all groups, and those that lack a needed value or declared level.
+
+    How many of the latter there are, and not what they weigh, is not known of weighted rows.
+    """
     rows, error = _sum_of(found.forests.groups, found.privacy.unit)
+    if found.privacy.unit.weighting is not None:
+        return NoisyCount(rows, error)
     lost = found.rows.value - rows
     return NoisyCount(rows, error, lost, None, math.hypot(error, found.rows.error))
 
@@ -191,7 +196,7 @@ def _said(found: GroupComparison) -> Iterator[Text]:
             group, first, value, low, high = first, group, -value, -high, -low
         amount, ends = _amount(found, value, (low, high))
         about |= {"group": group, "first": first, "amount": amount, "clear": low > 0.0}
-        yield sentence("groups.difference", **about, interval=f"{_INTERVAL} {ends}")
+        yield sentence("groups.difference", **about, ends=ends)
     for group in np.array(found.groups)[np.isnan(found.means.low)]:
         yield sentence("groups.hidden", group=group)
 

@@ -126,11 +126,7 @@ def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, Flags]:
     and sampling with 95 % (Bonferroni). A group hardly larger than its noise has no known gap.
     """
     curve = test.calibration_curve()
-    shares = np.stack([curve.prob_true, curve.prob_pred])
-    sampling = (shares * (1.0 - shares)).max(axis=0) / np.maximum(curve.counts, 1.0)
-    sampling *= test.privacy_.unit.max_rows
-    wide = NormalDist().inv_cdf(1.0 - 0.025 / len(curve.counts))
-    room = wide * np.sqrt(curve.errors**2 + sampling)
+    room = NormalDist().inv_cdf(1.0 - 0.025 / len(curve.counts)) * curve.errors
     return curve.prob_true - curve.prob_pred, room, curve.counts > 5.0 * test.table_.count_error
 
 

@@ -50,7 +50,7 @@ _DATES = {
 }
 # What a number, a boolean or a date becomes, perhaps with blanks behind it.
 _LIKE_A_VALUE = re.compile(
-    r"(?:-?[\d.]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
+    r"(?:-?[\d.,]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
 )
 _LATEST = 1e12  # seconds
 _ALONE = Lock()  # of the process's standard error
@@ -86,7 +86,8 @@ class SheetFile(_OnceFile):
     ----------
     place : Place
     form : FileFormat
-        How many rows to skip, and whether there is a header.
+        How many rows to skip, whether there is a header, and the decimal sign: cells with numbers
+        are written with it, as in a text file of the same schema.
     names : sequence of str
         The columns' names if there is none.
     """
@@ -110,7 +111,8 @@ class SheetFile(_OnceFile):
             rows, before = sheet.iter_rows(), (sheet.start or (0, 0))[1]
             while some := _some(rows, sheet.width):
                 for row in some:
-                    cells = [None] * before + list(map(_text, row))  # from the sheet's first column
+                    # From the sheet's first column.
+                    cells = [None] * before + [_text(cell, self._form.decimal) for cell in row]
                     if any(cells):
                         yield cells
 
@@ -147,14 +149,15 @@ def _some(rows: Iterator[Sequence[Any]], width: int) -> list[Sequence[Any]]:
     return some
 
 
-def _text(cell: Any) -> str | None:  # noqa: ANN401
-    """Return a cell as a text file would have it, none for an empty one."""
+def _text(cell: Any, decimal: str = ".") -> str | None:  # noqa: ANN401
+    """Return a cell as a text file with this decimal sign would have it, none for an empty one."""
     if isinstance(cell, float):  # as all numbers are
-        return str(int(cell)) if cell.is_integer() and abs(cell) < 1e15 else repr(cell)
+        whole = cell.is_integer() and abs(cell) < 1e15
+        return str(int(cell)) if whole else repr(cell).replace(".", decimal)
     if isinstance(cell, bool):
         return str(cell).lower()
     if isinstance(cell, timedelta):
-        return repr(cell / timedelta(days=1))
+        return repr(cell / timedelta(days=1)).replace(".", decimal)
     if isinstance(cell, date) and not isinstance(cell, datetime):
         return f"{cell} 00:00:00"
     text = str(cell)
