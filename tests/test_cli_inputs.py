@@ -51,7 +51,7 @@ def test_probabilities_in_percent_are_asked_about(tmp_path, cli):
 def test_values_above_a_grid_are_said_to_be_there(tmp_path, cli):
     path = written(tmp_path / "t.csv", ["x"], X)
     done = cli("ecdf", path, "-c", "x", "-e", "5", "--grid", "0:10:0.1")
-    assert "above 9.9" in said(done)
+    assert "at least 9.9" in said(done)
     assert "up to 10" not in said(done)
     assert done.out.count("no upper end") >= 5
 
@@ -61,7 +61,7 @@ def test_of_quantiles_at_the_ends_only_a_side_is_known(tmp_path, cli):
     done = cli("quantiles", path, "-c", "x", "--at", "0,1", "-e", "1")
     assert done.status == 0
     assert "at most" in done.out
-    assert "above" in done.out
+    assert "at least" in done.out
     assert "e+30" not in done.out
 
 

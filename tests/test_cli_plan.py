@@ -94,6 +94,15 @@ def test_a_survey_counts_as_rows_of_the_largest_weight(folder):
     assert weighted == plain
 
 
+def test_survey_weights_of_a_schema_are_planned_for(folder):
+    folder.joinpath("s.toml").write_text('[columns.b]\ntype = "number"\nuse = "weights"\n')
+    words = ("plan", "--rows", 1_000, "--columns", 2)
+    plain, given, declared = (
+        run(folder, *words, *more).out for more in ((), ("--weights", "b"), ("--schema", "s.toml"))
+    )
+    assert plain != given == declared
+
+
 @pytest.mark.usefixtures("unreadable")
 def test_a_dry_run_of_a_count_reads_and_charges_nothing(folder):
     done = run(

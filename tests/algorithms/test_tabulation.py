@@ -135,23 +135,6 @@ def test_intervals_hold_as_often_as_they_say(delta):
         assert 0.92 < total < most, name
 
 
-def test_medians_alone_are_nearer_than_among_other_quantiles_and_intervals_hold():
-    generator, off, held = np.random.default_rng(2), np.zeros(2), []
-    people = _people(200_000, generator)
-    whole = people.groupby("a").y.median()
-    for _ in range(20):
-        rows = people.iloc[generator.integers(0, len(people), 12_000)]
-        table = nolook.read_table(rows, False, features=["a", "y"], categories={"a": LEVELS["a"]})
-        for kind, at in enumerate(([], [0.1, 0.9])):
-            found = nolook.tabulate(table, "a", median="y", quantiles=at).to_frame()
-            for code in range(4):
-                own, ends = rows.y[rows.a == code], found.loc[str(code)]
-                off[kind] += abs((own <= ends.y_q0_5).mean() - 0.5) * len(own)
-                held.append(ends.y_q0_5_low <= whole[code] <= ends.y_q0_5_high)
-    assert off[0] < 0.7 * off[1]
-    assert np.mean(held) > 0.9
-
-
 def test_margins_agree_and_a_unit_of_many_rows_counts_once():
     generator = np.random.default_rng(1)
     rows = _people(4000, generator)

@@ -8,10 +8,9 @@ import pytest
 from attrs import evolve
 
 import nolook
-from nolook.algorithms import ecdf, group_medians, node_counts, tabulation
+from nolook.algorithms import ecdf, node_counts, tabulation
 from nolook.algorithms.forest import Forest
 from nolook.algorithms.grids import LinearGrid
-from nolook.algorithms.shared_shapes import ColumnValues
 from nolook.privacy.guarantee import Budget, GaussianEvent, PureEvent
 from nolook.privacy.mechanisms import gaussian, laplace
 from nolook.statistics.group_totals import GroupedCells
@@ -190,33 +189,31 @@ GROUPS = Release(
 )
 
 
-MEDIANS = tabulation.tabulation(Budget(4.0), "add-remove", [(0,)], [(0,)], [], [1], medians=True)
-(NEAR,) = (each for each in MEDIANS.costs if each.name == tabulation.MEDIANS[0])
-EVEN = np.array([[1, 0]] * 3 + [[1, 1]] + [[1, 2]] * 3)
+MEDIANS = tabulation.tabulation(Budget(4.0), "add-remove", [(0,)], [(0,)], [], [1])
 
 
-def medians_of_groups(rows, draws, source):
-    """Return the place that is chosen for the second group, of two."""
-    cells = np.zeros((2, 1, 3), dtype=np.int64)
-    np.add.at(cells, (rows[:, 0], 0, rows[:, 1]), 1)
-    values = {1: ColumnValues(np.arange(3.0), False, Forest(1, (1,)), {})}
-    given = {(0,): cells}, [NEAR], "add-remove", source, 1
-    found = (group_medians.with_medians(values, *given)[1].ranks[0,] for _ in range(draws))
-    return [np.array([float(each.place[1]) for each in found])]
+def blocks_of_groups(rows, draws, source):
+    """Return the number of rows of the second group in one block, times its weight."""
+    table = pa.table({"by": rows[:, 0] > 0, "value": rows[:, 1]})
+    run = tabulation._Run(MEDIANS, nolook.read_table(table).as_codes(), source)
+    run.ends = [np.arange(64.0)]
+    exact = GroupedCells(run._grouped, (1,), run.ends).update(rows.T.astype(float))
+    found = (run._values(exact)[1].blocks[0,].values[1] for _ in range(draws))
+    return [np.array([each[0] for each in found])]
 
 
-MEDIAN = Release(
-    "medians of groups",
-    (EVEN, np.append(EVEN, [[1, 0]], axis=0)),
-    medians_of_groups,
-    NEAR.epsilon,
+SHARED = Release(
+    "blocks of groups of one shape",
+    BY_GROUP,
+    blocks_of_groups,
+    MEDIANS.costs[-1].epsilon,
     4_000,
-    0.3,
+    0.5,
 )
 
 
-def a_quarter_of_the_change(patch):
-    patch.setattr(group_medians, "rank_sensitivity", lambda _: 0.25)
+def blocks_counted_as_cells(patch):
+    patch.setattr(tabulation, "blocks_and_cells_sensitivities", lambda times, _: (2 * times, 1.5))
 
 
 def noise_halved(patch):
@@ -230,7 +227,7 @@ def noise_halved(patch):
 
 FAULTS = (
     Fault("noise of the values of groups halved", GROUPS, noise_halved),
-    Fault("sensitivity of ranks a quarter", MEDIAN, a_quarter_of_the_change),
+    Fault("weight of blocks forgotten", SHARED, blocks_counted_as_cells),
     Fault("scale of one level less", COUNTS, one_level_less, 4.0),
     Fault("sensitivity of a replaced row forgotten", REPLACED, replacement_forgotten, 4.0),
     Fault("root without a share of the budget", COUNTS, one_root_more, 3.0),

@@ -39,13 +39,7 @@ OTHER_RELEASES = {
     "describe": (lambda epsilon: partial(nolook.describe, epsilon=epsilon), ["a", "b", "g"]),
     "tabulate": (
         lambda epsilon: partial(
-            nolook.tabulate,
-            by="g",
-            mean="a",
-            median="b",
-            quantiles=[0.2],
-            share="g=B",
-            epsilon=epsilon,
+            nolook.tabulate, by="g", mean="a", median="b", share="g=B", epsilon=epsilon
         ),
         ["a", "b", "g"],
     ),

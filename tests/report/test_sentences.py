@@ -28,7 +28,7 @@ ELSEWHERE = {
         ("y did not stand out from the noise: why (m.json predicts hardly more than the mean; the "
         "budget is spent)"),
     ): {"family": "count", "target": "y", "why": "why", "file": "m.json"},
-    ("release.beyond", "50 % or more of the rows have a value of x above 8."): {
+    ("release.beyond", "50 % or more of the rows have a value of x at least 8."): {
         "read": _BEYOND, "counted": "rows",
     },
     ("release.not_seen", "Where the values of x lie is not known."): {"column": "x"},

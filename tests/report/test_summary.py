@@ -267,4 +267,4 @@ def test_means_and_quantiles_of_dates_are_days():
         assert re.search(r"1980-09-0\d", shown), shown
         assert re.search(r"1980-0[89]-\d\d to 1980-09-", shown), shown
     short = nolook.ECDF(epsilon=1e3, grid=nolook.LinearGrid(365, 600, 1)).fit(born)
-    assert "above 1980-08-2" in str(short.summary())
+    assert "at least 1980-08-2" in str(short.summary())

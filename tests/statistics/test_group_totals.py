@@ -9,13 +9,14 @@ import pytest
 
 from nolook.kernels.group_totals import MOMENT_UNIT
 from nolook.statistics.group_totals import (
+    BLOCK_WEIGHT,
     GroupCounts,
     GroupedCells,
     Grouping,
     GroupMoments,
+    blocks_and_cells_sensitivities,
     moments_l1_sensitivity,
     moments_l2_sensitivity,
-    rank_sensitivity,
 )
 
 GROUPINGS = [Grouping((0, 1), (3, 4)), Grouping((), ()), Grouping((1,), (4,))]
@@ -109,15 +110,15 @@ def test_no_unit_moves_moments_by_more_than_their_sensitivity(relation):
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
-def test_no_row_or_unit_moves_ranks_of_all_groups_by_more_than_their_sensitivity(relation):
-    generator, largest, ends = np.random.default_rng(4), 0, np.arange(-4.0, 12.0)
-    for rows in [1] * 100 + [2, 3, 5, 1000]:
+def test_no_row_moves_blocks_and_cells_by_more_than_their_sensitivity(relation):
+    generator, largest, ends = np.random.default_rng(4), [0, 0], np.arange(1.0, 65.0)
+    for _ in range(100):
         change = 0
         for sign in (1, -1)[: 1 + (relation == "replace")]:
-            batch, weights = _unit(rows, generator)
-            below = GroupedCells(GROUPINGS[:1], [2], [ends]).update(batch, weights).value
-            below = below.reshape(-1, ends.size).cumsum(axis=1)
-            change = change + sign * (2 * below - below[:, -1:])
-        largest = max(largest, np.abs(change).max(axis=1).sum())
-    most = MOMENT_UNIT * rank_sensitivity(relation)
-    assert 0.999 * most < largest <= most
+            row = generator.integers(0, [[3], [4], [70]], (3, 1)).astype(float)
+            own = GroupedCells(GROUPINGS, [2], [ends]).update(row).value.reshape(-1, 2, 32)
+            change = change + sign * np.append(BLOCK_WEIGHT * own.sum(axis=2), own)
+        largest = np.maximum(largest, [abs(change).sum(), (change**2).sum()])
+    l1, l2 = blocks_and_cells_sensitivities(len(GROUPINGS), relation)
+    assert largest[0] == l1
+    assert 0.999 * l2**2 < largest[1] <= Fraction(l2) ** 2

@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from nolook._arrays import Flags, Numbers, Places, Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
 from nolook.algorithms.margins import Dimensions, Margin, Margins
-from nolook.algorithms.shared_shapes import ColumnValues, GroupCells
+from nolook.algorithms.shared_shapes import ColumnValues
 from nolook.algorithms.tabulation import ColumnSums, Released
 
 __all__ = [
@@ -323,18 +323,10 @@ def quantiles_of(
     own: ColumnValues = released.values[column]
     factor, at = released.deviations, np.asarray(shares, dtype=np.float64)
     numbers = []
-    whole = own.cells_of((), ())
-    present = min(max(whole.rows / released.rows.value, 0.0), 1.0)  # of all values
     for dimensions, place in groups.of_each():
-        forest, counted = own.cells_of(dimensions, place), released.counts.get(dimensions)
-        rows, precision = forest.rows, 1.0 / forest.rows_variance
-        if counted is not None:  # which has less noise
-            known = 1.0 / max(counted.variance, 1e-99)
-            rows = (rows * precision + present * counted.values[place] * known) / (
-                precision + known
-            )
-            precision += known
-        if rows <= _ENOUGH / math.sqrt(precision) or column in released.unseen:
+        forest = own.cells_of(dimensions, place)
+        few = forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance)
+        if few or column in released.unseen:
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = evolve(forest.distribution(own.points), sampled=released.alike, whole=own.whole)
@@ -342,12 +334,8 @@ def quantiles_of(
             weighed = released.squares.values[column].cells_of(dimensions, place)
             found = evolve(found, squares=weighed.distribution(own.points))
         value = found.ppf(at)
-        if isinstance(forest, GroupCells) and forest.chosen is not None:
-            value[:] = own.points[forest.chosen - 1]
         value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
         ends = np.array([one.ppf_interval(at, factor) for one in (found, found.noise_alone)])
-        ends[..., 0] = np.minimum(ends[..., 0], value)
-        ends[..., 1] = np.maximum(ends[..., 1], value)
         ends[:, np.isnan(value)] = np.nan
         (low, high), (least, most) = np.moveaxis(ends.clip(*own.points[[0, -1]]), -1, 1)
         numbers.append(np.array([value, low, high, least, most]))

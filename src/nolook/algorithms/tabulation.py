@@ -20,7 +20,6 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
-from typing import cast
 
 import numpy as np
 from attrs import evolve, frozen
@@ -29,10 +28,9 @@ from nolook._arrays import Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.clip_choice import HALVES, LARGEST, Clip, chosen_clip
 from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest
-from nolook.algorithms.group_medians import with_medians
 from nolook.algorithms.histogram_noise import BinNoise
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
-from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins, subsets
+from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
     SQUARES_PARTS,
     Weighing,
@@ -45,7 +43,7 @@ from nolook.algorithms.node_counts import (
 from nolook.algorithms.pairs import shrunk, strongest
 from nolook.algorithms.range_search import BINS, FirstLook, FoundRange, first_look, second_look
 from nolook.algorithms.scaling import NoisyCount
-from nolook.algorithms.shared_shapes import BLOCKS_OF_ROWS, ColumnValues, Shape
+from nolook.algorithms.shared_shapes import BLOCK, ColumnValues
 from nolook.errors import ParameterError
 from nolook.kernels.forests import block_counts
 from nolook.kernels.group_totals import MOMENT_UNIT
@@ -57,10 +55,12 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
 from nolook.statistics.group_totals import (
+    BLOCK_WEIGHT,
     GroupCounts,
     GroupedCells,
     Grouping,
     GroupMoments,
+    blocks_and_cells_sensitivities,
     moments_l1_sensitivity,
     moments_l2_sensitivity,
 )
@@ -82,7 +82,6 @@ __all__ = [
 
 #: Cells in which a column's values are counted.
 CELLS = 512
-_FINE, _MOST_FINE = 8, 2**21  # times as many where groups share a shape, if these are not too many
 #: Numbers that a release may have.
 MOST_NUMBERS = 2**27
 _MOST_FOUND = 2**16  # levels of a column
@@ -92,20 +91,17 @@ COUNTS, MAGNITUDES, LEVELS = "counts by group", "values by magnitude", "levels t
 TOTAL = "number of rows"  # to which groups' counts add up with more noise
 RANGES, DISTANCES = "values over the range found", "distances from the centre"
 BLOCKS, SUMS = "counts of blocks by group", "sums by group"
-SHAPES = "counts of cells of all groups"
-MEDIANS = "medians of groups", "medians of margins"
 AGAIN = "counts of pairs again"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {
     LEVELS: 0.4, COUNTS: 0.55, TOTAL: 0.09, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1,
-    DISTANCES: 0.6, SUMS: 2.6, BLOCKS: 2.0, SHAPES: 0.3, MEDIANS[0]: 2.4, MEDIANS[1]: 0.25,
+    DISTANCES: 0.6, SUMS: 2.6, BLOCKS: 2.0,
 }  # fmt: skip
-_BLOCKS_WITH_MEDIANS = 0.7
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.2, MAGNITUDES: 0.4, RANGES: 0.2, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
-_SQUARED = {COUNTS, SUMS, BLOCKS, SHAPES}
-_SEARCHES = {TOTAL, MAGNITUDES, RANGES, DISTANCES, SHAPES, *MEDIANS}  # whose noise decides nothing
+_SQUARED = {COUNTS, SUMS, BLOCKS}
+_SEARCHES = {TOTAL, MAGNITUDES, RANGES, DISTANCES}  # whose noise decides nothing
 _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
 _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
@@ -372,7 +368,7 @@ class _Run:
         They are whole numbers where the column is declared to be, and then some of them are equal.
         """
         found = self.ranges[column]
-        event, cells = self._cost[BLOCKS], CELLS * self._fine
+        event, cells = self._cost[BLOCKS], CELLS
         if self._release.tests:
             strength = event.mu if isinstance(event, GaussianEvent) else event.epsilon
             # The noise of more cells would exceed what they tell apart.
@@ -415,40 +411,24 @@ class _Run:
 
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
         release, event, points = self._release, self._cost[BLOCKS], self.ends
-        cells = len(points[0])
-        forest = best_forest(cells, noise_kind(event), shares=True)
+        forest = best_forest(len(points[0]), noise_kind(event), shares=True)
         if release.shared:
-            forest = Forest(BLOCKS_OF_ROWS, (1,))
-        counts = exact.value.reshape(-1, forest.cells, cells // forest.cells).sum(axis=-1)
+            forest = Forest(len(points[0]), (BLOCK, 1))
+        counts = exact.value.reshape(-1, forest.cells)
         blocks = np.array([block_counts(each, forest.lengths) for each in counts])
-        times, spread = len(release.spread) * len(self._grouped), len(release.spread)
-        found = self._noisy(BLOCKS, blocks.ravel(), forest.levels * times, self._whole)
-        counted = margins(_tables(self._grouped, *found, spread, forest.blocks))
-        shapes: list[Shape | None] = [None] * spread
-        if SHAPES in self._cost:
-            every = exact.value[: self._grouped[0].groups * spread * cells]
-            every = every.reshape(-1, spread * cells).sum(axis=0)
-            noisy, variance = self._noisy(SHAPES, every, spread, self._whole)
-            shapes = [Shape.of(each, variance) for each in noisy.reshape(spread, -1)]
+        times = len(release.spread) * len(self._grouped)
+        if release.shared:
+            blocks[:, : forest.padded // BLOCK] *= BLOCK_WEIGHT
+            sensitivities = blocks_and_cells_sensitivities(times, release.relation)
+            found = noisy_counts(blocks.ravel(), event, sensitivities, self._source, self._whole)
+        else:
+            found = self._noisy(BLOCKS, blocks.ravel(), forest.levels * times, self._whole)
+        counted = margins(_tables(self._grouped, *found, len(release.spread), forest.blocks))
         values = {}
         for place, column in enumerate(release.spread):
             whole, own = self._table.whole[column], _of_column(counted, place)
-            values[column] = ColumnValues(points[place], whole, forest, own, shapes[place])
-        costs = [each for each in release.costs if each.name in MEDIANS]
-        if costs:
-            ends = np.cumsum([own.groups * spread * cells for own in self._grouped])[:-1]
-            pairs = zip(self._grouped, np.split(exact.value, ends), strict=True)
-            exactly = {own.columns: e.reshape(*own.sizes, spread, cells) for own, e in pairs}
-            pure = cast("list[PureEvent]", costs)
-            how = release.relation, self._source, self._whole
-            values = with_medians(values, exactly, pure, *how)
+            values[column] = ColumnValues(points[place], whole, forest, own, release.shared)
         return values
-
-    @property
-    def _fine(self) -> int:
-        """Times as many cells as CELLS."""
-        numbers = sum(own.groups for own in self._grouped) * len(self._release.spread) * CELLS
-        return _FINE if SHAPES in self._cost and numbers <= _MOST_FINE else 1
 
     def sums(self) -> dict[int, ColumnSums]:
         """Release the moments."""
@@ -529,7 +509,6 @@ def tabulation(  # noqa: PLR0913 -- what is released
     tests: bool = False,
     searched: Sequence[int] = (),
     again: int = 0,
-    medians: bool = False,
 ) -> TabulationRelease:
     """Plan a tabulation, its noise Laplace's or Gaussian, whichever is less for what it releases.
 
@@ -540,20 +519,18 @@ def tabulation(  # noqa: PLR0913 -- what is released
     budget = Budget(budget.epsilon, budget.delta / 2 if searched else budget.delta)
     numbers, groupings = len({*summed, *spread}), len(grouped)
     noise: Noise = "gaussian" if budget.delta else "laplace"
-    each, shared = _COMPARED if tests else _SHARES, any(grouped) and not tests
-    medians = medians and shared and not searched
-    each = each | {BLOCKS: _BLOCKS_WITH_MEDIANS} if medians else each
-    levels = 1 if shared else best_forest(CELLS, noise, shares=True).levels
+    levels: float = best_forest(CELLS, noise, shares=True).levels
+    if any(grouped) and not tests:
+        l1, l2 = blocks_and_cells_sensitivities(1, relation)
+        levels = (l1 / l2) ** 2
+    each = _COMPARED if tests else _SHARES
     # It is public under replacement; of counts alone it would take much of the budget.
     totals = not tests and () not in counted and relation == "add-remove" and numbers > 0
     # How often a row is counted, and the share of the budget for each time.
     rows = {
         LEVELS: len(searched), COUNTS: len(counted), TOTAL: totals, AGAIN: again,
         MAGNITUDES: numbers, RANGES: numbers, DISTANCES: len(summed),
-        BLOCKS: len(spread) * groupings, SHAPES: len(spread) * shared,
-        MEDIANS[0]: len(spread) * groupings * medians,
-        MEDIANS[1]: len(spread) * (len(subsets(grouped)) - groupings) * medians,
-        SUMS: len(summed) * groupings,
+        BLOCKS: len(spread) * groupings, SUMS: len(summed) * groupings,
     }  # fmt: skip
     parts = {name: n for name, n in rows.items() if n}
     shares = np.array([n * each[name] for name, n in parts.items()])
@@ -567,8 +544,6 @@ def tabulation(  # noqa: PLR0913 -- what is released
         larger = np.log(math.sqrt(2.0) * np.sqrt(times) * mus / costs)
         if searched or larger[[name not in _SEARCHES for name in parts]].sum() > 0.0:
             kind, costs = GaussianEvent, mus
-            if medians:  # whose choices cost an epsilon
-                return tabulation(budget, relation, counted, grouped, summed, spread)
     if min(costs / [*parts.values()]) < _SMALLEST_SHARE:
         raise too_small(budget.epsilon, budget.delta or None)
     events = [kind(name, cost) for name, cost in zip(parts, costs.tolist(), strict=True)]

@@ -61,7 +61,7 @@ def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: AN
             f"{parameter_name('weights')} is {weighting.column!r}, but this method takes no "
             "weights (a linear, logistic, Poisson or additive regression, a distribution, "
             "quantiles, a description, a comparison of groups, a survival curve, a table by "
-            "declared levels do; leave it out here)"
+            "declared levels do; leave it out here, and in the schema)"
         )
     kind: type[CountEvent] = PureEvent if pure else GaussianEvent
     costs = [event.epsilon if isinstance(event, PureEvent) else event.mu for event in events]

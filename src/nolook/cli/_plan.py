@@ -88,7 +88,7 @@ def plan(
         delta=delta,
         rows_per_unit=reading.rows["rows_per_unit"],
         want=want,
-        weighted=reading.weights is not None,
+        weighted=bool(reading.weights or reading.declared.used_as("weights")),
     )
     if count_epsilon is not None:
         planned(1)  # what is refused is refused before anything is spent

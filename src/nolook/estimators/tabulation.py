@@ -97,7 +97,7 @@ class _Asked:
         return tabulation(
             budget, relation, [*counted], grouped, self._places(self.means),
             self._places(self.quantiles), searched=self._places(self.searched),
-            again=(len(self.tables) + 1) // 2 if self.pairs else 0, medians=self.at == (0.5,),
+            again=(len(self.tables) + 1) // 2 if self.pairs else 0,
         )  # fmt: skip
 
     def check(self, table: Table) -> Table:

@@ -133,7 +133,7 @@ class _Quantiles:
             return self.estimated(self.values[place], (low, high))
         if math.isinf(low) and math.isinf(high):
             return NOT_KNOWN, NOT_KNOWN
-        side, end = ("at most", high) if math.isinf(low) else ("above", low)
+        side, end = ("at most", high) if math.isinf(low) else ("at least", low)
         words = number(end, 6) if self.origin is None else day(end, self.origin)
         return f"{side} {words}", f"no {'lower' if math.isinf(low) else 'upper'} end"
 

@@ -14,13 +14,14 @@ from nolook.statistics import Statistic
 from nolook.statistics.cell_counts import cell_counts_sensitivity, node_counts_l2_sensitivity
 
 __all__ = [
+    "BLOCK_WEIGHT",
     "GroupCounts",
     "GroupMoments",
     "GroupedCells",
     "Grouping",
+    "blocks_and_cells_sensitivities",
     "moments_l1_sensitivity",
     "moments_l2_sensitivity",
-    "rank_sensitivity",
 ]
 
 
@@ -39,12 +40,20 @@ def moments_l2_sensitivity(times: int, relation: Literal["add-remove", "replace"
     return once if relation == "add-remove" else 2 * once
 
 
-def rank_sensitivity(relation: Literal["add-remove", "replace"]) -> int:
-    """Return the most by which rows up to a place, less rows above, change in all groups together.
+#: How often blocks are counted where their cells are counted once: they have less noise.
+BLOCK_WEIGHT = 3
 
-    A row adds 1 or -1 to its group's number; replacement may do so twice, to one or two of them.
+
+def blocks_and_cells_sensitivities(
+    times: int, relation: Literal["add-remove", "replace"]
+) -> tuple[int, float]:
+    """L1 and L2 sensitivity of counts of blocks, times BLOCK_WEIGHT, and of their cells.
+
+    A row is in one block and in one cell of each of `times` pairs of column and grouping.
     """
-    return cell_counts_sensitivity(relation)
+    changes = times * cell_counts_sensitivity(relation)
+    l2 = node_counts_l2_sensitivity((BLOCK_WEIGHT**2 + 1) * changes)
+    return (BLOCK_WEIGHT + 1) * changes, l2
 
 
 @frozen
