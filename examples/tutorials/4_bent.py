@@ -41,22 +41,25 @@ print(f"R2 {curves.r2_:.3f}, from {curves.r2_interval_[0]:.3f} to {curves.r2_int
 for name, curve in zip(X.columns, curves.curves_, strict=True):
     print(f"{name}: {'a line' if curve.straight else 'a curve'}, {curve.share:.0%} of what varies")
 
-# %% Heights are in bicycles, relative to the curve's mean. By hour of the day, all other columns
-# held equal:
+# %%
+# Heights are in bicycles, relative to the curve's mean. By hour of the day, all other columns held
+# equal:
 
 hour = curves.curves_[X.columns.get_loc("hour")]
 hours = np.array([4.0, 8.0, 12.0, 18.0, 22.0])
 for at, height in zip(hours, hour.at(hours), strict=True):
     print(f"at {at:2.0f} o'clock: {height:+.0f} bicycles")
 
-# %% The picture shows the curves with 95 % bands of sampling and noise. The steps at the bottom
-# show how the hours of the table are distributed. The report has one picture per column, those that
+# %%
+# The picture shows the curves with 95 % bands of sampling and noise. The steps at the bottom show
+# how the hours of the table are distributed. The report has one picture per column, those that
 # explain most first.
 
 curves.plot()
 plt.show()
 
-# %% ``monotone={"temperature": "up"}`` makes a curve that only rises, ``straight=["wind"]`` a line.
+# %%
+# ``monotone={"temperature": "up"}`` makes a curve that only rises, ``straight=["wind"]`` a line.
 # Neither costs anything. A curve that cannot be distinguished from a line is drawn as a line.
 
 ledger.close()
