@@ -90,10 +90,7 @@ COMMITTED = [
     ("cores", r"quiet \|(?:[^|]+\|){6} (\S+) \|", "least", 0.8),
     ("cores", r"quiet \|(?:[^|]+\|){9} (\S+) \|", "most", 1.5),
     ("cores", r"two threads takes (\S+) times as long", "most", 2.2),
-    # Linear would be 1; the longer files may not stay in the memory that the system has to spare.
-    ("cores", r"^- processor time a row against .*: (\S+)$", "most", 1.2),
-    ("cores", r"^- time a row against .*: (\S+), with", "most", 1.5),
-    ("cores", r"^- memory against .*: (\S+)$", "most", 1.1),
+    ("growth", r"^\| 50,000,000 \| \S+ \| (\S+) \|", "most", 1.2),
     *(
         ("distribution", rf"- shares, {shape}: .*, both isotonic: (\S+)$", "most", ratio)
         for shape, ratio in DISTRIBUTION_ERROR.items()
