@@ -268,3 +268,16 @@ def test_means_and_quantiles_of_dates_are_days():
         assert re.search(r"1980-0[89]-\d\d to 1980-09-", shown), shown
     short = nolook.ECDF(epsilon=1e3, grid=nolook.LinearGrid(365, 600, 1)).fit(born)
     assert "at least 1980-08-2" in str(short.summary())
+
+
+def test_groups_of_no_rows_are_hardly_ever_shown():
+    generator = np.random.default_rng(0)
+    levels = {"a": ["x", "y"], "b": ["u", "v"], "c": ["p", "q"]}
+    columns = {name: generator.choice(words, 3000) for name, words in levels.items()}
+    table = nolook.read_table(pd.DataFrame(columns), features=[*levels], categories=levels)
+    shown = 0
+    for seed in range(20):  # most of them, if each of the 19 groups were judged by itself
+        content = nolook.tabulate(table, by=[*levels], random_state=seed).content()
+        rows = [row for each in content.sections for one in each.tables for row in one.rows]
+        shown += any("..." in row[0] or "missing" in row[0] for row in rows)
+    assert shown <= 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import chain, combinations
 
@@ -67,8 +68,11 @@ def _head(found: Tabulation, each: Measured) -> str:
         return f"{'Median' if at == 0.5 else f'{100 * at:g} % quantile'} of {each.column}"
     if each.name == "share":
         return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
+    unit = found.privacy.unit
+    if each.name == "sum" and unit.is_shared:
+        return f"Sum of each {unit.protected}'s mean {each.column}"
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
-    return name.format(each.column or found.privacy.unit.counted.capitalize())
+    return name.format(each.column or unit.counted.capitalize())
 
 
 def _with_ends(each: Measured) -> Iterator[Vector]:
@@ -91,9 +95,14 @@ def _cell(found: Tabulation | Description, each: Measured, place: int) -> str:
 
 
 def _shown(found: Tabulation | Description, places: Places) -> list[int]:
-    """Return groups of declared levels, and of others only those that stand out from the noise."""
-    lowest, declared = found.measured[0].estimates.noise_low, _declared(found)
-    return [int(place) for place in places if declared[place] or lowest[place] > 0.0]
+    """Return groups of declared levels, and of others those that stand out from the noise of all.
+
+    The chance that any of these does by noise alone is that of one, as noise falls exponentially.
+    """
+    counts, declared = found.measured[0].estimates, _declared(found)
+    wider = 1.0 + math.log(max(1, int((~declared).sum()))) / math.log(20.0)
+    surely = counts.value > wider * (counts.value - counts.noise_low)
+    return [int(place) for place in places if declared[place] or surely[place]]
 
 
 def _declared(found: Tabulation | Description) -> Flags:
