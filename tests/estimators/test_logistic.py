@@ -129,7 +129,7 @@ WORDS = ["yes", "no"] * 20
 
 def test_objects_are_no_outcome_unless_classes_name_them(costs_nothing):
     X, objects = np.arange(40.0)[:, None], np.array(WORDS, dtype=object)
-    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, objects), "y holds words or")
+    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, objects), "the type of y")
 
 
 @pytest.mark.parametrize(
@@ -218,14 +218,16 @@ def test_a_cell_that_raises_is_missing():
 )
 def test_more_than_two_words_are_no_outcome_either(words, costs_nothing):
     X = np.arange(40.0)[:, None] / 40.0
-    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, words), "^y holds words or")
+    costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, words), "^the type of y")
 
 
 @pytest.mark.parametrize("y", [WORDS, [0, 1] * 20, [True, False] * 20, ["no", 1] * 20])
 def test_an_outcome_without_a_type_is_refused_whatever_its_cells_hold(y, costs_nothing):
     X = np.arange(40.0)[:, None] / 40.0
-    said = costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, y), "or is a list")
-    assert said == costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, WORDS), "is a list")
+    said = costs_nothing(partial(nolook.LogisticRegression(1.0).fit, X, y), "a list, words")
+    assert said == costs_nothing(
+        partial(nolook.LogisticRegression(1.0).fit, X, WORDS), "a list, words"
+    )
     nolook.LogisticRegression(1.0, classes=("no", "yes")).fit(X, y)
 
 

@@ -209,13 +209,13 @@ def test_one_sided_errors_are_told_before_anything_else(shares, where, positive)
         assert f"% of the values are far {where} their predictions" in text
         assert "by up to about 12" in text
         assert ("log(1 + income)" in text) == positive
-        assert text.index("The mean of income") < text.index(
+        assert text.index("Differences in the mean of income") < text.index(
             "method:" if "method:" in text else "R²"
         )
-    assert "The mean of income" not in printed(a_model())
+    assert "Differences in the mean of income" not in printed(a_model())
     model.read_options_["schema"] = {"columns": {"income": {"log_of": "wage"}}}
     assert "log(1 + income)" not in printed(model)
-    assert "The mean of income" in printed(model)
+    assert "Differences in the mean of income" in printed(model)
 
 
 def test_the_headline_is_sizes_of_errors_or_what_else_is_known():

@@ -85,8 +85,8 @@ def _usual_classes(y: Any) -> NDArray[Any]:  # noqa: ANN401
         return declared_classes(dtype.categories)
     if kind in {"words", "objects"} or not (kind or hasattr(y, "__array__")):
         raise ParameterError(
-            "y holds words or Python objects, or is a list, which declares no type, and which two "
-            "classes are in it is not looked up; expected numpy.asarray(y) if it holds 0 and 1, or "
+            "the type of y (a list, words or Python objects) declares no two classes, which "
+            "are not looked up in the data; expected numpy.asarray(y) if it holds 0 and 1, or "
             "classes=(negative, positive) (for example classes=('no', 'yes'))"
         )
     return np.array([False, True] if kind == "booleans" else [0, 1])
