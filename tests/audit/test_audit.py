@@ -29,7 +29,6 @@ LONG = {
     "range-search",
     "design-gram",
     "lasso-votes",
-    "covariance-screening",
     "kendall-selection",
     "kendall-selection-on-a-sample",
     "propose-test-release",
