@@ -132,13 +132,14 @@ def replayed(table: Table, mu: float, first: Replay, kind: Kind = LinearRelease)
 
 
 def check_neighbours(
-    first: Table, second: Table, mu: float, rows: int = 1, kind: Kind = LinearRelease
+    first: Table | Replay, second: Table, mu: float, rows: int = 1, kind: Kind = LinearRelease
 ) -> list[float]:
     """Assert that nothing tells two neighbours apart but exact values within the sensitivity.
 
-    Or within so many times the sensitivity of a row. Returns the changes as shares of that.
+    Or within so many times the sensitivity of a row. Of the first, what was recorded will do, to
+    compare it with several. Returns the changes as shares of the sensitivity.
     """
-    one = recorded(first, mu, kind=kind)
+    one = first if isinstance(first, Replay) else recorded(first, mu, kind=kind)
     other = replayed(second, mu, one, kind)
     shares = []
     for asked, *values in zip(one.asked, one.exact, other.exact, strict=True):

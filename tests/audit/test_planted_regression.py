@@ -52,8 +52,8 @@ ADDED = [
 
 
 def check_all(X, y, mu=MU, added=ADDED):
-    table = table_from_arrays(X, y)
-    return np.array([check_neighbours(table, with_row(X, y, *row), mu) for row in added])
+    first = recorded(table_from_arrays(X, y), mu)
+    return np.array([check_neighbours(first, with_row(X, y, *row), mu) for row in added])
 
 
 def test_neighbours_are_within_every_sensitivity_and_reach_it():
@@ -63,8 +63,12 @@ def test_neighbours_are_within_every_sensitivity_and_reach_it():
 
 
 def not_every_day(name, i, mu, place):
-    """Leave out most budgets of most columns, and of each either the feature or the target."""
-    return (mu != 0.1 and name not in {"largest", "tiny"}) or i % 2 != (place == "target")
+    """Leave out most budgets of most columns, and of each either the feature or the target.
+
+    And two thirds of the columns, which are tried with other models.
+    """
+    often = name in {"largest", "tiny"} or (mu == 0.1 and i % 3 == 0)
+    return not often or i % 2 != (place == "target")
 
 
 ODD = [
@@ -96,9 +100,9 @@ def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu, place):
 def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, mu, monkeypatch):
     see_all(monkeypatch)
     X = np.random.default_rng(0).normal(size=(rows, columns))
-    table = table_from_arrays(X, X[:, 0])
+    first = recorded(table_from_arrays(X, X[:, 0]), mu)
     for row, target in ((np.full(columns, 1e308), 1e308), (np.zeros(columns), -5e-324)):
-        shares = check_neighbours(table, with_row(X, X[:, 0], rows, row, target), mu)
+        shares = check_neighbours(first, with_row(X, X[:, 0], rows, row, target), mu)
         assert len(shares) > 12
 
 
