@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from tests.federated.forking import Forks
+from tests.federated.forking import QUICK, Forks
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +17,10 @@ def forks():
 
 
 @pytest.fixture(autouse=True)
-def _thawed(monkeypatch):
-    """A server in this process freezes nothing: DuckDB reports frozen cycles as leaks."""
+def _thawed_and_quick(monkeypatch):
+    """A server in this process freezes nothing: DuckDB reports frozen cycles as leaks.
+
+    And it hardly waits for more reports to arrive.
+    """
     monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr("nolook.federated.server.expander._GATHERING", QUICK)

@@ -28,6 +28,8 @@ from nolook.errors import NolookError
 
 COUNT, KILL, TEAR, FAIL_ONCE, FAIL_ON = range(5)
 PATIENCE = 60.0  # seconds
+#: Seconds that servers of tests wait for more reports to arrive, before they add up some.
+QUICK = 0.02
 
 _HERE = Path(__file__).resolve()
 _ROOT = _HERE.parents[2]
@@ -139,11 +141,12 @@ def _warm_up():
     """Import and compile what servers need, so that every process has it at once."""
     from nolook import cli
     from nolook.federated import client
-    from nolook.federated.server import app, running
+    from nolook.federated.server import app, expander, running
     from nolook.federated.shares import check_reports, noise_digest
     from tests.federated import service_steps
     from tests.federated.made import CALIBRATION, ROC, SMALL, WIDE, reports, rows_of
 
+    expander._GATHERING = QUICK
     for batch in (SMALL, ROC, CALIBRATION, WIDE):
         check_reports(batch, 0, rows_of(reports(batch, 1)[1]))
         noise_digest(batch)

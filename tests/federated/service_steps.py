@@ -64,7 +64,7 @@ def patiently(service, call, *words):
             return call()
         except RefusedError as error:
             if service._next_word:
-                patience = min(patience, service._next_word - _BETWEEN_WORDS + 1.0)
+                patience = min(patience, service._next_word - _BETWEEN_WORDS + 0.2)
             if not any(word in str(error) for word in words) or time.monotonic() > patience:
                 raise
             time.sleep(0.001)
