@@ -145,7 +145,7 @@ def fits(path, wrong, value):
     return type(wrong) is type(value) or (numbers and type(value) in (int, float))
 
 
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_value_of_another_type_is_refused_and_none_is_quoted(tmp_path, kind, every):
     whole, tried = document(kind), 0
@@ -209,20 +209,21 @@ def test_a_file_that_is_cut_or_damaged_is_refused(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    ("key", "value", "expected"),
+    ("key", "values", "expected"),
     [
-        *(("version", value, "with version 1") for value in (0, 2, "1", 1.0, True, None)),
-        *(("format", value, '"format": "nolook"') for value in ("other", "nolook-model", None)),
-        *(("nolook_version", value, "nolook_version") for value in (1, None)),
-        *(("kind", value, "'linear model', 'logistic model'") for value in (CANARY, None, ["a"])),
+        ("version", (0, 2, "1", 1.0, True, None), "with version 1"),
+        ("format", ("other", "nolook-model", None), '"format": "nolook"'),
+        ("nolook_version", (1, None), "nolook_version"),
+        ("kind", (CANARY, None, ["a"]), "'linear model', 'logistic model'"),
     ],
 )
 def test_a_file_of_another_version_or_kind_is_refused_with_what_was_expected(
-    tmp_path, kind, key, value, expected
+    tmp_path, kind, key, values, expected
 ):
-    message = refusal(tmp_path, json.dumps(document(kind) | {key: value}))
-    assert expected in message
-    assert CANARY not in message
+    for value in values:
+        message = refusal(tmp_path, json.dumps(document(kind) | {key: value}))
+        assert expected in message
+        assert CANARY not in message
 
 
 @pytest.mark.parametrize("kind", KINDS)
