@@ -70,7 +70,16 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        # Every day each command with one of the databases, each of these with two or more.
+        pytest.param(command, name, marks=[pytest.mark.slow] * ((i + j) % len(DATABASES) > 0))
+        for i, command in enumerate(COMMANDS)
+        for j, name in enumerate(DATABASES)
+    ],
+    indirect=["place"],
+)
 def test_every_command_reads_them(command, place, cli, tmp_path):
     written = ("--output", "out.json", "--report", "out.html", "--ledger", "l")
     new_ledger(tmp_path / "l", name="l")

@@ -180,9 +180,9 @@ def neighbours(kind, case, more, unit, replaces=False, seed=0):
 
 
 def combinations():
-    """Yield half of all; of each release every day: each table once, and a small budget once.
+    """Yield half of all; of each release every day: a third of the tables, each of them once.
 
-    Of those that differ in a parameter from another one, a third of that.
+    And a small budget of those that meet the ordinary table.
     """
     others = len(MORE) * len(UNITS)
     for n, name in enumerate(ATTACKED):
@@ -191,12 +191,13 @@ def combinations():
                 continue
             table, rest = divmod(i, others)
             turn = rest == (0 if name in REPLACES else (5 * table + 7 * n) % others)
-            turn &= "-" not in name or table % 3 == n % 3
+            third = table % 3 == n % 3
+            turn &= "-" not in name or third
             # Every other field of the board of rows and units, another one for each table.
             if not turn and (sum(divmod(rest, len(UNITS))) + table + n) % 2:
                 continue
             for epsilon in (30.0, 0.3) if turn or more == "far out" else (30.0,):
-                daily = turn and (epsilon > 1.0 or case == "ordinary")
+                daily = turn and third and (epsilon > 1.0 or case == "ordinary")
                 yield daily, (name, case, more, unit, epsilon)
 
 

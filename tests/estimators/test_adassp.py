@@ -46,10 +46,10 @@ def test_a_large_budget_gives_least_squares():
 @pytest.mark.parametrize(
     ("table", "adassp", "boosted"),
     [
-        ("amin_california", 0.50, 0.60),
-        ("amin_nba", 0.60, 0.60),
+        pytest.param("amin_california", 0.50, 0.60, marks=pytest.mark.slow),
+        pytest.param("amin_nba", 0.60, 0.60, marks=pytest.mark.slow),
         ("amin_diamonds", 0.85, 0.88),
-        ("MiamiHousing2016", 0.65, 0.69),
+        pytest.param("MiamiHousing2016", 0.65, 0.69, marks=pytest.mark.slow),
         ("pol", 0.38, 0.42),
     ],
 )

@@ -42,8 +42,15 @@ def frame(columns, fitted):
     return pd.DataFrame(columns, columns=fitted.regressor_.feature_names_in_)
 
 
-@pytest.mark.parametrize("regressor", REGRESSORS)
-@pytest.mark.parametrize("split", [0.1, 0.2, 1 / 3, 0.9])
+@pytest.mark.parametrize(
+    ("regressor", "split"),
+    [
+        # Every day each regression with one of the splits, and each of these.
+        pytest.param(regressor, split, marks=[pytest.mark.slow] * ((i + j) % 4 > 0))
+        for i, regressor in enumerate(REGRESSORS)
+        for j, split in enumerate([0.1, 0.2, 1 / 3, 0.9])
+    ],
+)
 def test_one_budget_pays_for_both(regressor, split, open_ledger):
     X, y = data(3000)
     budget = nolook.Budget(0.7, 1e-7)
