@@ -57,7 +57,7 @@ def test_targets_are_clipped_to_their_bound():
 
 def test_the_products_have_the_noise_that_is_claimed():
     # Labels of zero: theta is the solution for nothing but noise on X'y, all else almost exact.
-    X, y = data(100_000)
+    X, y = data(30_000)
     mu = 1.0
     sigma = math.sqrt(3) / mu * math.sqrt(2)  # times B_x B_y
     Z = np.column_stack([np.ones(len(X)), X])

@@ -128,7 +128,7 @@ def test_smoothing_lowers_the_error(request):
 def test_the_release_does_not_tell_neighbours_apart_beyond_its_budget(unsmoothed):
     # A row in the first cell changes every count; the likelihood of a threshold test stays
     # within e^epsilon, at a confidence that chance does not break.
-    epsilon, runs, few = 1.0, 4000, LinearGrid(1, 8, 1)
+    epsilon, runs, few = 1.0, 1000, LinearGrid(1, 8, 1)
     data = np.append(values(30), 1.0)
     neighbour = data[:-1]
     statistic = [

@@ -62,7 +62,7 @@ def drawn(monkeypatch, rows, release):
     return seen
 
 
-@pytest.mark.parametrize("groups", [None, 4])
+@pytest.mark.parametrize("groups", [pytest.param(None, marks=pytest.mark.slow), 4])
 def test_the_exact_loss_keeps_the_budget_on_all_small_neighbours(monkeypatch, groups):
     """Of independent discrete Laplace noise it is the L1 distance over the scale, exactly."""
     release = scores_release(1.5, groups=groups, bounds=(0.0, 1.0))

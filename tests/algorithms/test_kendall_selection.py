@@ -54,7 +54,7 @@ def test_draws_have_the_probabilities_of_the_definition():
     y = np.rint(2 * X[:, 0] + generator.normal(size=12))
     expected = probabilities(X, y, 2, 3.0)
     source = SeededSource(1)
-    table, runs = table_from_arrays(X, y), 4000
+    table, runs = table_from_arrays(X, y), 2000
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
         found[tuple(kendall_selection(table, 2, PureEvent("features", 3.0), source))] += 1
@@ -71,7 +71,7 @@ def test_draws_with_a_delta_have_the_probabilities_of_the_definition():
     X = np.rint(3 * generator.normal(size=(12, 4)))
     y = np.rint(2 * X[:, 0] + generator.normal(size=12))
     expected = probabilities(X, y, 2, 3.0, exponential_law)
-    table, source, runs = table_from_arrays(X, y), SeededSource(1), 4000
+    table, source, runs = table_from_arrays(X, y), SeededSource(1), 2000
     features = BoundedRangeEvent("features", 1.5, 2)
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):
@@ -98,7 +98,7 @@ def test_neighbours_keep_the_guarantee_and_come_near_it(k):
     generator = np.random.default_rng(k)
     worst = 0.0
     for rows in (0, 1, 2, 5, 30):
-        for trial in range(30 if k < 3 else 8):
+        for trial in range(12 if k < 3 else 4):
             X = generator.integers(0, 4, (rows, 4)).astype(float)
             y = generator.integers(0, 4, rows).astype(float)
             row = generator.integers(-1, 5, 4)
@@ -145,7 +145,7 @@ def test_a_sample_of_the_rows_has_the_probabilities_of_the_definition():
         rows = np.array(kept)
         for (j,), p in probabilities(X[rows], y[rows], 1, inner).items():
             expected[j] += p * q**6
-    source, runs, table = SeededSource(2), 6000, table_from_arrays(X, y)
+    source, runs, table = SeededSource(2), 3000, table_from_arrays(X, y)
     features = on_sample(PureEvent("features", epsilon), SAMPLING_UNIT // 2)
     found = dict.fromkeys(expected, 0)
     for _ in range(runs):

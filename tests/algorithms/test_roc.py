@@ -196,12 +196,12 @@ def test_where_the_noise_hides_a_class_nothing_is_known():
     scores = np.linspace(0.01, 0.99, 500)
     positives = np.arange(500) % 50 == 0
     unknown = 0
-    for seed in range(40):
+    for seed in range(20):
         curve = nolook.ROCCurve(0.1, nolook.LinearGrid(1 / 64, 1, 1 / 64), random_state=seed)
         curve.fit(scores, positives)
         assert curve.auc_interval_[0] <= curve.auc_ <= curve.auc_interval_[1]
         unknown += (np.ptp(curve.auc_interval_) == 1.0) and curve.at(0.5).sensitivity is None
-    assert unknown >= 34
+    assert unknown >= 17
 
 
 def test_a_ratio_is_covered_whatever_its_denominator():

@@ -182,7 +182,7 @@ def test_neighbours_keep_the_guarantee():
     epsilon, k = 3.0, 2
     generator = np.random.default_rng(0)
     worst = 0.0
-    for _ in range(20):
+    for _ in range(10):
         X, y = generator.integers(-2, 3, (5, 3)) * 1.0, generator.integers(-2, 3, 5) * 1.0
         after = mixture(X, y, k, epsilon, partitions(5))
         before = mixture(X[:4], y[:4], k, epsilon, partitions(4))

@@ -115,7 +115,7 @@ def one_unit(scores, positives):
     return np.full(len(scores), "one"), np.asarray(scores), np.asarray(positives, dtype=bool)
 
 
-MANY = 10**5
+MANY = 2 * 10**4
 UNITS = {
     "a row": one_unit([1.0], [True]),
     "three rows": one_unit([0.2, 0.7, 1.0], [True, True, False]),

@@ -42,7 +42,10 @@ def two_sample_p_value(ours, theirs):
 
 
 # OpenDP cannot be seeded: a false alarm has to be too rare to be seen.
-@pytest.mark.parametrize("scale", [1.0, 3.7, 1e6])
+@pytest.mark.parametrize(
+    "scale",
+    [pytest.param(1.0, marks=pytest.mark.slow), 3.7, pytest.param(1e6, marks=pytest.mark.slow)],
+)
 def test_discrete_laplace_agrees_with_opendp(opendp, scale):
     theirs = laplace_of(opendp, scale)([0] * N)
     assert two_sample_p_value(discrete_laplace(scale, N, SeededSource(40)), theirs) > 1e-9

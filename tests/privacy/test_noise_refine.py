@@ -161,7 +161,7 @@ def test_half_a_normal_distribution_from_appended_digits(monkeypatch):
     draw = crumbs(33)
     ratio = Fraction(2)
     kept = Counter()
-    for _ in range(8_000):
+    for _ in range(4_000):
         whole = floor_exponential(LazyUniform(draw(), draw), ratio)
         if accept_gaussian(LazyUniform(draw(), draw), whole, draw(), ratio, draw):
             kept[min(whole, 6)] += 1

@@ -28,7 +28,7 @@ COUNTS = (
 @pytest.mark.parametrize("counts", COUNTS, ids=range(len(COUNTS)))
 def test_choices_have_the_exact_probabilities(counts, rate):
     source = SeededSource(5)
-    draws = [tilted_choice(counts, rate, source) for _ in range(4000)]
+    draws = [tilted_choice(counts, rate, source) for _ in range(2000)]
     with mpmath.workdps(60):
         weights = [n * mpmath.exp(mpmath.mpf(rate) * i) for i, n in enumerate(counts)]
         probabilities = np.array([float(w / mpmath.fsum(weights)) for w in weights])

@@ -231,9 +231,16 @@ TARGETS = {
 }
 
 
-@pytest.mark.parametrize("rows", [0, 1, 1_500])
-@pytest.mark.parametrize("kind", TARGETS)
-@pytest.mark.parametrize("mu", [1e-5, 0.3, 1e5])
+@pytest.mark.parametrize(
+    ("kind", "mu", "rows"),
+    [
+        # Every day each with a third of the others.
+        pytest.param(kind, mu, rows, marks=[pytest.mark.slow] * ((i + j + k) % 3 > 0))
+        for i, kind in enumerate(TARGETS)
+        for j, mu in enumerate([1e-5, 0.3, 1e5])
+        for k, rows in enumerate([0, 1, 1_500])
+    ],
+)
 def test_whatever_the_targets_all_is_finite(kind, mu, rows):
     generator = np.random.default_rng(0)
     X, y = features(rows, generator), TARGETS[kind](rows, generator)
@@ -247,7 +254,7 @@ def test_whatever_the_targets_all_is_finite(kind, mu, rows):
     assert np.isfinite(found.fit.value).all()
 
 
-@pytest.mark.parametrize("seeds", [4, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [2, pytest.param(12, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("mu", [1e-7, 1e-4, 1e-3, 3e-3])
 def test_with_hardly_any_budget_nothing_raises(mu, seeds):
     """Steps that noise leads far below any mean: exponentials are cut there."""

@@ -306,7 +306,7 @@ def test_units_do_not_matter():
 def test_the_intervals_of_error_sizes_cover_the_errors_whatever_their_tail(tail):
     X, y = rows()
     errors = np.exp(tail * np.random.default_rng(0).normal(size=len(y)))
-    model = [linear_model(released(X, y + errors, noise, seed=seed)) for seed in range(40)
+    model = [linear_model(released(X, y + errors, noise, seed=seed)) for seed in range(20)
              for noise in (1e-6, 1.0)]  # fmt: skip
     for name, share in ERROR_SHARES.items():
         covered = [
@@ -363,12 +363,12 @@ def test_the_intervals_of_the_fit_cover_the_noise():
     release, covered = released(*rows()), []
     exact, generator = release.fit.value, np.random.default_rng(0)
     truth = 1 - exact[1] / exact[0], np.sqrt(exact[1] / 20_000) * release.scaling.scale[-1]
-    for _ in range(1000):
+    for _ in range(250):
         noisy = Noisy(exact + generator.normal(size=2) * 500, 500.0)
         measures = linear_model(evolve(release, fit=noisy)).measures
         ends = [measures[name].ends for name in ("r2", "rmse")]
         covered.append([low <= true <= high for (low, high), true in zip(ends, truth, strict=True)])
-    assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.025).all()
+    assert (np.abs(np.mean(covered, axis=0) - 0.95) < 0.05).all()
 
 
 @pytest.mark.parametrize("fit", [(3000.0, 1000.0), (-500.0, 100.0), (0.0, 0.0)])

@@ -240,7 +240,7 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
 def repeated():
     """Fits of one table with other noise."""
     X, y = data(3_000)
-    return X, y, [run(X, y, 0.8, seed) for seed in range(60)]
+    return X, y, [run(X, y, 0.8, seed) for seed in range(40)]
 
 
 def test_every_gradient_has_the_noise_that_is_claimed():
