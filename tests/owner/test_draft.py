@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 from nolook.errors import TableError
 from nolook.owner import draft
 from nolook.owner.draft import draft_schema
+from nolook.tables.read import read_table
+from nolook.tables.schema import Schema
 from nolook.tables.words import is_identifier
 from tests.hostile.harness import CANARY, attempt
 
@@ -131,6 +133,16 @@ def test_signs_of_numbers(tmp_path, cells, decimal, thousands):
     file, column = drafted(tmp_path, cells * 5, delimiter=";")
     assert (file["decimal"], file.get("thousands")) == (decimal, thousands)
     assert column == {"type": "number"}
+
+
+def test_a_column_with_other_signs_than_its_file(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a;b;c", *(f"{n}.0;4.8{n},5;{n},5" for n in range(10, 40))]))
+    content = draft_schema(path).content
+    assert (content["file"]["decimal"], content["file"]["thousands"]) == (",", ".")
+    table = read_table(path, False, features=["a", "b", "c"], schema=Schema.from_dict(content))
+    (block,) = table.batches()
+    assert block[:, 0].tolist() == [10.0, 4810.5, 10.5]
 
 
 DELIMITERS = [",", ";", "\t", "|", "^", "~"]

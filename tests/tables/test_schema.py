@@ -158,8 +158,10 @@ def test_numbers_may_have_the_signs_of_their_file():
     schema = nolook.Schema({"a": {"type": "number", "thousands": "."}}, decimal=",")
     assert schema.columns["a"].within(schema.file).decimal == ","
     nolook.Schema({"a": {"type": "integer", "thousands": "."}})
+    own = nolook.Schema({"a": {"type": "number", "decimal": "."}}, decimal=",", thousands=".")
+    assert own.columns["a"].within(own.file).thousands is None
     with pytest.raises(ParameterError, match="in column 'a', decimal and thousands are both ','"):
-        nolook.Schema({"a": {"type": "number", "decimal": ","}}, thousands=",")
+        nolook.Schema({"a": {"type": "number", "thousands": ","}}, decimal=",")
 
 
 @pytest.mark.parametrize(

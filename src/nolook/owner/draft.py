@@ -346,9 +346,9 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
 
-def _as_numbers(cells: Any, settings: Mapping[str, Any]) -> Vector:  # noqa: ANN401
+def _as_numbers(cells: Any, settings: Mapping[str, Any], **form: str) -> Vector:  # noqa: ANN401
     """Return a column's cells as numbers, NaN where they are not."""
-    return np.asarray(converted(cells, settings).cast(pa.float64(), safe=False))
+    return np.asarray(converted(cells, settings, **form).cast(pa.float64(), safe=False))
 
 
 def _codes(values: Vector) -> list[str]:
@@ -399,7 +399,7 @@ def _draft(
     words = {name: _words(each) for name, each in cells.items()}
     signs = {name: file[name] for name in ("decimal", "thousands") if file.get(name)}
     numbers = {
-        name: _as_numbers(cells[name], signs | settings)
+        name: _as_numbers(cells[name], settings, **signs)
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }

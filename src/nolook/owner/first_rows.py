@@ -14,7 +14,7 @@ from attrs import frozen
 from nolook._arrays import Places, Vector
 from nolook.errors import ParameterError
 from nolook.tables.conversion import conversion
-from nolook.tables.schema import ColumnSchema
+from nolook.tables.schema import ColumnSchema, FileFormat
 from nolook.tables.source import TEXT, Column, in_words
 from nolook.tables.words import last_word, listed, trimmed
 
@@ -260,9 +260,10 @@ def share(cells: Any, settings: Mapping[str, Any]) -> float:  # noqa: ANN401
     return (len(found) - found.null_count) / len(present) if len(present) else 0.0
 
 
-def converted(cells: Any, settings: Mapping[str, Any]) -> Any:  # noqa: ANN401
-    """Return cells as a column of these settings has them."""
-    return conversion(Column("", cells.type, ""), ColumnSchema(**settings))[1](cells)
+def converted(cells: Any, settings: Mapping[str, Any], **form: Any) -> Any:  # noqa: ANN401
+    """Return cells as a column of these settings, in a file of this format, has them."""
+    column, declared = Column("", cells.type, ""), ColumnSchema(**settings)
+    return conversion(column, declared.within(FileFormat(**form)))[1](cells)
 
 
 def is_nothing(cells: Any) -> Any:  # noqa: ANN401

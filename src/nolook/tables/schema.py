@@ -265,13 +265,14 @@ class ColumnSchema:
         return {name: (*self.levels, *[None] * bool(others))}
 
     def within(self, form: FileFormat) -> ColumnSchema:
-        """Return the column with what its file declares where it declares nothing itself."""
-        return evolve(
-            self,
-            decimal=self.decimal or form.decimal,
-            thousands=self.thousands or form.thousands,
-            missing=self.missing or form.missing,
-        )
+        """Return the column with what its file declares where it declares nothing itself.
+
+        A column whose decimal sign is the file's sign of thousands has none of these.
+        """
+        decimal = self.decimal or form.decimal
+        thousands = self.thousands or (None if form.thousands == decimal else form.thousands)
+        missing = self.missing or form.missing
+        return evolve(self, decimal=decimal, thousands=thousands, missing=missing)
 
 
 def _usual_use(kind: str, levels: Levels) -> str:
