@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.screening import Scores, Screening
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators.sis import SISSelector
@@ -51,7 +52,12 @@ class _PublishedScreening(Screening):
 
     for_rows_per_unit = None  # type: ignore[assignment]  # nothing is proved, of units neither
 
-    def scores(self, table: Table, source: ByteSource) -> Scores:  # noqa: ARG002
+    def scores(
+        self,
+        table: Table,
+        scaling: Scaling | None,  # noqa: ARG002
+        source: ByteSource,  # noqa: ARG002
+    ) -> Scores:
         return published_scores(table)
 
 

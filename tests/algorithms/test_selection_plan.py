@@ -27,14 +27,17 @@ selection_plan = partial(planned, partial(KendallSelection, chances=SAMPLING_UNI
 @pytest.mark.parametrize("k", [None, 1, 7])
 @pytest.mark.parametrize("bound", [True, False])
 def test_a_pure_plan_spends_its_budget_and_no_more(budget, k, bound):
-    plan = selection_plan(k, budget, bound=bound, pure=True)
+    scales = budget.delta > 0
+    plan = selection_plan(k, budget, bound=bound, scales=scales, pure=True)
     guarantee = accounting.guarantee(
         plan.events(), plan.budget, relation="add-remove", private=True
     )
-    assert guarantee.budget == Budget(budget.epsilon)
-    counted = 0.05 if bound or k is None else 0.01
-    assert plan.features.epsilon == pytest.approx((1.0 - counted) * budget.epsilon, rel=1e-9)
-    assert plan.rows.epsilon == pytest.approx(counted * budget.epsilon, rel=1e-9)
+    assert guarantee.budget == budget
+    counted = 0.05 if bound or k is None else 0.0 if scales else 0.01
+    share = 1.0 - counted - 0.3 * scales
+    assert plan.features.epsilon == pytest.approx(share * budget.epsilon, rel=1e-9)
+    assert (plan.rows is not None) == (counted > 0)
+    assert (plan.scales is not None) == scales
 
 
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-6), Budget(0.1, 1e-6), Budget(4.0, 1e-3)])
@@ -69,18 +72,20 @@ def test_choices_are_pure_where_that_is_better_or_all_that_is_proved(k, budget, 
     assert plan.budget == Budget(budget.epsilon)
 
 
+@pytest.mark.parametrize("scales", [False, True])
 @pytest.mark.parametrize("k", [2, 5, 20])
-def test_beside_gaussian_noise_choices_are_sharper_and_both_keep_one_budget(k):
+def test_beside_gaussian_noise_choices_are_sharper_and_both_keep_one_budget(k, scales):
     whole = Budget(1.0, 1e-6)
-    other = GaussianEvent("regression", gaussian_mu(Budget(0.8, 1e-6)))
+    delta = 0.8e-6 if scales else 1e-6
+    other = GaussianEvent("regression", gaussian_mu(Budget(0.8, delta)))
     own = Budget(with_room(0.2), 0.2e-6)
-    plan = selection_plan(k, own, bound=True, beside=Beside((other,), whole, 0.2e-6))
+    plan = selection_plan(k, own, bound=True, scales=scales, beside=Beside((other,), whole, 0.2e-6))
     assert total_delta((*plan.events(), other), 1.0) <= 1e-6
     # By itself it costs more than its share, and says so.
     assert plan.budget.delta == 0.2e-6
     assert total_delta(plan.events(), plan.budget.epsilon) <= 0.2e-6
     assert plan.budget.epsilon > own.epsilon
-    alone = selection_plan(k, own, bound=True, pure=True).features.epsilon
+    alone = selection_plan(k, own, bound=True, scales=scales, pure=True).features.epsilon
     assert k * plan.features.epsilon > 1.4 * alone
     # What comes before the choices is what it was.
     assert plan.rows.epsilon == pytest.approx(0.05 * 0.2)

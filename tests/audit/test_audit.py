@@ -29,6 +29,7 @@ LONG = {
     "range-search",
     "design-gram",
     "lasso-votes",
+    "covariance-screening",
     "kendall-selection",
     "kendall-selection-on-a-sample",
     "propose-test-release",

@@ -12,6 +12,7 @@ from nolook.estimators.catalogue import SELECTORS as NAMED
 # Why a scikit-learn check cannot hold for a private selector.
 OBJECT_CELLS = "cells of an object array would have to be looked at: only declared types are taken"
 NO_ROWS = "a table without rows gets the ordinary private answer, since its size is private"
+SCORE = "`score` is a parameter, the name of a score, and no method"
 ONE_FEATURE = "of one feature none can be chosen; the error says so in other words"
 
 
@@ -57,6 +58,7 @@ VARIANTS = {
     "sis": {
         "SISSelector on a sample": {"sample": 0.5},
         "SISSelector": {"top_k": "canonical-lipschitz"},
+        "SISSelector with private ranges": {"score": "covariance"},
     },
 }
 SPECIAL: dict[str, dict[str, Any]] = {
@@ -65,6 +67,9 @@ SPECIAL: dict[str, dict[str, Any]] = {
         "automatic": (2, 3, 4),
         "counted": False,
         "smallest": 0.0,
+    },
+    "sis": {
+        "failures": {"check_fit_score_takes_y": SCORE, "check_n_features_in_after_fitting": SCORE}
     },
 }
 SELECTORS = {

@@ -254,6 +254,7 @@ RELEASES = {
     "sis-delta": (partial(nolook.SISSelector, 3, 0.1, delta=0.01), each, data),
     "sis-sample": (partial(nolook.SISSelector, 2, sample=0.5), on_half, data),
     "sis-lipschitz": (partial(nolook.SISSelector, 2, top_k="canonical-lipschitz"), each, data),
+    "sis-ranges": (partial(nolook.SISSelector, 2, score="covariance"), each, data),
     "ecdf": (nolook.ECDF, each, lambda: scored()[:1]),
     "ecdf-gaussian": (partial(nolook.ECDF, grid=GRID, delta=1e-6), each, lambda: scored()[:1]),
     "ecdf-replace": (partial(nolook.ECDF, relation="replace"), each, lambda: scored()[:1]),

@@ -15,6 +15,7 @@ from nolook.errors import ParameterError, TableError
 from tests.contracts.releases import choices
 
 GRID = nolook.LinearGrid(0, 120, 1)
+RANGED = partial(nolook.SISSelector, 2, score="covariance")
 
 
 def scored(rows=20):
@@ -45,6 +46,8 @@ PARAMETERS = [
     (partial(nolook.KendallSelector, 1), "sample", 0.0, 1.0, -0.5, "all", True),
     (partial(nolook.LassoSelector, 2), "n_models", 0, -3, 2.5, "all", MOST_MODELS + 1, True),
     (partial(nolook.LassoSelector, 2), "penalty", 0.0, 1.0, -1.0, "raw", math.nan, None),
+    (RANGED, "delta", 0.0),
+    (partial(nolook.SISSelector, 2), "score", "tau"),
     (partial(nolook.SISSelector, 2), "top_k", "gumbel"),
     (partial(nolook.SISSelector, 2), "delta", 1.0),
     (pipeline, "split", 0.0, 1.0),

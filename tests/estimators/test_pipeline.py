@@ -140,6 +140,18 @@ def test_hardly_any_rows_get_an_ordinary_answer():
         assert np.isfinite(fitted.coef_).all()
 
 
+def test_a_selector_that_finds_ranges_gets_its_share_of_delta():
+    X, y = data(3000)
+    selector = nolook.SISSelector(2, score="covariance")
+    model = nolook.PrivatePipeline(
+        selector, nolook.LinearRegression(), epsilon=8.0, delta=1e-6, split=0.25
+    ).fit(X, y)
+    assert model.privacy_.budget == nolook.Budget(8.0, 1e-6)
+    assert model.selector_.privacy_.delta == pytest.approx(0.25e-6)
+    assert model.regressor_.privacy_.delta == pytest.approx(0.75e-6)
+    assert total_delta(model.privacy_.mechanisms, 8.0) <= 1e-6
+
+
 def moments_first(epsilon=1.0, delta=1e-6, split=0.2, regressor=nolook.LinearRegression):
     return nolook.PrivatePipeline(
         nolook.MomentSelector(2), regressor(), epsilon=epsilon, delta=delta, split=split

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from nolook.algorithms.screening import rank_scores
+from nolook.algorithms.screening import covariance_scores, rank_scores
 from nolook.audit.exact_laws import canonical_law
 from nolook.privacy.mechanisms import top_k
 from nolook.privacy.noise import SeededSource
@@ -38,9 +38,10 @@ def test_one_extreme_row_moves_the_published_score_by_far_more_than_its_sensitiv
     assert before.sensitivity == 1.0
     assert moved > n / 4
     # The same row moves the scores that are claimed to be safe by their sensitivity at most.
-    first = rank_scores(table_from_arrays(X, x))
-    second = rank_scores(table_from_arrays(np.vstack([X, [1e6, 0.0]]), np.append(x, 0.0)))
-    assert abs(first.values - second.values).max() <= first.sensitivity
+    for score in (rank_scores, lambda t: covariance_scores(t, np.full(3, -1.0), np.ones(3))):
+        first = score(table_from_arrays(X, x))
+        second = score(table_from_arrays(np.vstack([X, [1e6, 0.0]]), np.append(x, 0.0)))
+        assert abs(first.values - second.values).max() <= first.sensitivity
 
 
 def test_the_published_score_is_the_one_of_the_paper():

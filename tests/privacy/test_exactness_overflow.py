@@ -11,6 +11,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.privacy.mechanisms._exact import quotient_up
 from nolook.privacy.mechanisms.laplace import laplace_release
 from nolook.privacy.noise import LARGEST_SCALE, SeededSource
+from nolook.statistics import centred_products as products
 from nolook.statistics import group_sums as groups
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.grid_models import GridModel
@@ -114,6 +115,20 @@ def test_group_sums_do_not_depend_on_the_parts(monkeypatch):
     whole = [part.tolist() for part in groups.GroupSums(borders).update(*block).value]
     monkeypatch.setattr(groups, "_EXACT_ROWS", 7)
     assert [part.tolist() for part in groups.GroupSums(borders).update(*block).value] == whole
+
+
+def test_centred_products_saturate(monkeypatch):
+    # As if there were 2^34 rows.
+    monkeypatch.setattr(products, "PRODUCTS_UNIT", 2**26)
+    monkeypatch.setattr(products, "_EXACT_ROWS", 2)
+    batch = np.tile([0.0, 1.0], (3, 2**12))
+    low, high = np.zeros(3), np.ones(3)
+    exact = 2**13 * (2**52) // 4
+    assert exact == 2**63
+    scores = products.CentredProducts(low, high).update(batch).value
+    assert scores.tolist() == [2**63 - 1] * 2
+    fewer = products.CentredProducts(low, high).update(batch[:, :-2]).value
+    assert fewer.tolist() == [(2**13 - 2) * 2**50] * 2
 
 
 def test_ranks_of_too_many_rows_are_refused():

@@ -21,6 +21,7 @@ from nolook.kernels.histogram import linear_counts, magnitude_counts
 from nolook.statistics import Statistic, WeightedTotal
 from nolook.statistics.block_moments import BlockMoments
 from nolook.statistics.cell_counts import CellCounts, ClassCells, ColumnCells
+from nolook.statistics.centred_products import CentredProducts
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts
 from nolook.statistics.design_moments import DesignMoments
 from nolook.statistics.grid_models import BlockTotal, ClassModel, CountModel, GridModel, grid_model
@@ -112,6 +113,16 @@ STATISTICS = {
         partial(ColumnCells, [np.linspace(-i, i, 2 + i) for i in range(1, COLUMNS + 1)]),
         (NUMBERS, WEIGHTS),
         lambda s: plain(*s.value),
+    ),
+    "CentredProducts": Row(
+        partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5)),
+        (NUMBERS,),
+        lambda s: plain(s.value),
+    ),
+    "CentredProducts, weighted": Row(
+        partial(CentredProducts, np.full(COLUMNS, -1.0), np.full(COLUMNS, 1.5), WHOLE_UNIT),
+        (NUMBERS, WEIGHTS),
+        lambda s: plain(s.value),
     ),
     **{
         kind.__name__: Row(partial(kind, *arguments), CLASSES, lambda s: plain(s.value))

@@ -33,6 +33,7 @@ from nolook.statistics.cell_counts import (
     ColumnCells,
     cell_counts_sensitivity,
 )
+from nolook.statistics.centred_products import PRODUCTS_SENSITIVITY, CentredProducts
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
 from nolook.statistics.design_moments import (
     DesignMoments,
@@ -242,6 +243,14 @@ STATISTICS = {
         lambda s: s.value,
         lambda whole: 3 * [whole * cell_counts_sensitivity("add-remove")],
         norm=1,
+    ),
+    "CentredProducts": Weighted(
+        lambda whole: CentredProducts(np.full(3, -2.0), np.full(3, 3.0), whole),
+        as_finite,
+        lambda s: [s.value],
+        lambda _: [PRODUCTS_SENSITIVITY],
+        norm=0,
+        adds=False,
     ),
     "ClassBalance": Weighted(
         lambda _: ClassBalance(),

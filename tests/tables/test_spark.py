@@ -131,6 +131,12 @@ def logistic(source, **more):
     return nolook.LogisticRegression(1.0, 1e-6, random_state=3).fit(table).coef_
 
 
+def screening(source, **more):
+    table = read_table(source, "y", features=["a", "a.b", "score", "id"], **more)
+    selector = nolook.SISSelector(2, 1.0, score="covariance", random_state=3)
+    return selector.fit(table).support_
+
+
 def moments(source, **more):
     table = read_table(source, "y", features=["a", "a.b", "score", "id"], **more)
     return nolook.MomentSelector(2, 1.0, random_state=3).fit(table).support_
@@ -217,7 +223,7 @@ def survey(source, **more):
     return found.to_frame().fillna(0.0).to_numpy()
 
 
-WORK = [linear, adassp, logistic, moments, ecdf, scaler, roc, calibration, quantiles]
+WORK = [linear, adassp, logistic, screening, moments, ecdf, scaler, roc, calibration, quantiles]
 WORK += [all_pairs, evaluation, pipeline, comparison, curves, survey]
 
 

@@ -15,9 +15,9 @@ from attrs import evolve, frozen
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import choose_chances
 from nolook.algorithms.row_count_bound import count_rows, rows_bound
-from nolook.algorithms.scaling import NoisyCount
+from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
-from nolook.privacy.accounting import choices_epsilon, smallest_epsilon
+from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
 from nolook.privacy.budgets import row_share, with_room
 from nolook.privacy.guarantee import BoundedRangeEvent, Budget, Event, PureEvent
 from nolook.privacy.mechanisms.top_k import bounded_range_peeling, peeling
@@ -39,6 +39,7 @@ __all__ = [
 
 _ROWS_SHARE = 0.05  # of epsilon, for the number of rows where something depends on it
 _SAID_SHARE = 0.01  # of epsilon, for the number of rows where it is only reported
+_SCALES_SHARE = 0.3  # of epsilon, for scales; with all of delta
 # For choices as good, the exponential mechanism needs this much more epsilon than permute-and-flip.
 _WORTH = 1.2
 # Of one choice. With more it hardly ever errs, and composition has little to add.
@@ -92,7 +93,9 @@ class Selection(ABC):
     k : int
         Number of features; 0 if it depends on the bound on the number of rows.
     rows : PureEvent or None
-        The number of rows, if it is released.
+        The number of rows; None if the scales tell it.
+    scales : ScaleSearch or None
+        The columns' scales, if any are needed.
     features : PureEvent or BoundedRangeEvent
         The choices.
     chances : int
@@ -103,6 +106,7 @@ class Selection(ABC):
     budget: Budget
     k: int
     rows: PureEvent | None
+    scales: ScaleSearch | None
     features: Choices
     chances: int
 
@@ -112,27 +116,31 @@ class Selection(ABC):
     @property
     def progress_steps(self) -> int:
         """Number of progress steps of `run`."""
-        return len(self.events())
+        scales = 0 if self.scales is None else self.scales.progress_steps
+        return (self.rows is not None) + scales + 1
 
     def events(self) -> tuple[Event, ...]:
         """State everything that will be released, in this order."""
         rows = () if self.rows is None else (self.rows,)
-        return (*rows, self.features)
+        scales = () if self.scales is None else self.scales.events()
+        return (*rows, *scales, self.features)
 
     def for_rows_per_unit(self, most: int) -> Self:
         """Return the selection that costs the same for units of `most` rows.
 
-        Its epsilons add up over rows; those of choices do not if they depend on blocks, of
+        Its epsilons and mu add up over rows; those of choices do not if they depend on blocks, of
         which a unit changes one. Raises ParameterError if a part is too small for any noise.
         """
-        rows, features = self.rows, self.features
+        rows, scales, features = self.rows, self.scales, self.features
         if rows is not None:
             rows = evolve(rows, epsilon=row_share(rows.epsilon, most, _SMALLEST_SHARE))
+        if scales is not None:
+            scales = scales.for_rows_per_unit(most)
         if not self.in_blocks:
             choices = self.k or 1 if isinstance(features, PureEvent) else 1
             share = row_share(features.epsilon, most, choices * _SMALLEST_SHARE)
             features = evolve(features, epsilon=share)
-        return evolve(self, rows=rows, features=features)
+        return evolve(self, rows=rows, scales=scales, features=features)
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> Selected:
         """Choose features of a table with a target and more than k features."""
@@ -144,7 +152,9 @@ class Selection(ABC):
         chances = self.chances or choose_chances(bound)
         settled = evolve(self, k=k, features=on_sample(self.features, chances), chances=chances)
         chosen = settled.choose(table, bound, source, progress)
-        return chosen if self.rows is None else evolve(chosen, rows=counted)
+        if self.rows is None:
+            return chosen
+        return evolve(chosen, rows=chosen.rows.or_better(counted) if chosen.rows else counted)
 
     @abstractmethod
     def choose(self, table: Table, bound: int, source: ByteSource, progress: OnStep) -> Selected:
@@ -160,25 +170,35 @@ def selection_plan(
     budget: Budget,
     *,
     bound: bool,
+    scales: bool = False,
     pure: bool = False,
     beside: Beside | None = None,
 ) -> _Made:
-    """Split a budget; `make` gets its epsilon, k, and the events of rows and features.
+    """Split a budget; `make` gets it, k, the events of rows, scales and features.
 
     k is None if it is to be chosen; `bound` tells whether anything else depends on a private bound
-    on the number of rows. Choices are pure if they
+    on the number of rows, and `scales` whether scales are to be found. Choices are pure if they
     have to be, if k is not known, and where public numbers say that they are better then, which
     needs no delta. The releases `beside` it keep their own share of the budget, which leaves this
     one. Raises ParameterError if the budget is too small for any choice.
     """
     epsilon = budget.epsilon
-    share = _ROWS_SHARE if bound or k is None else _SAID_SHARE
-    rows, left = PureEvent("number of rows", share * epsilon), (1.0 - share) * with_room(epsilon)
+    rows = search = None
+    left = 1.0
+    share = _ROWS_SHARE if bound or k is None else 0.0 if scales else _SAID_SHARE
+    if share:
+        rows = PureEvent("number of rows", share * epsilon)
+        left -= share
+    if scales:
+        search = ScaleSearch(with_room(gaussian_mu(Budget(_SCALES_SHARE * epsilon, budget.delta))))
+        left -= _SCALES_SHARE
+    left *= with_room(epsilon)
     if left / (k or 1) < _SMALLEST_SHARE:
         raise ParameterError(
             f"epsilon is {epsilon!r}, too small for {k or 1} choices (use a larger budget)"
         )
-    plan = make(Budget(epsilon), k or 0, rows, PureEvent("features", left))
+    own = budget if scales else Budget(epsilon)
+    plan = make(own, k or 0, rows, search, PureEvent("features", left))
     if k is None or pure:
         return plan
     together = beside or Beside((), budget, budget.delta)

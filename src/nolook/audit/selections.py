@@ -12,7 +12,7 @@ import numpy as np
 from nolook._arrays import Integers
 from nolook.algorithms.kendall_selection import kendall_selection
 from nolook.algorithms.per_unit_sampling import sampled_rows
-from nolook.algorithms.screening import rank_scores, screen
+from nolook.algorithms.screening import covariance_scores, rank_scores, screen
 from nolook.algorithms.selection_plan import Choices, on_sample
 from nolook.algorithms.sublasso import lasso_selection
 from nolook.audit.audit_case import FEWER_RUNS, Case, Vector, one_by_one, pure_case, with_row
@@ -124,6 +124,15 @@ def _selectors(epsilon: float) -> tuple[Case, ...]:
             covers=_KENDALL,
             one=partial(_by_ranks, kendall_selection, _BOUNDED, SAMPLING_UNIT),
             law=_bounded_kendall_law,
+        ),
+        case(
+            name="covariance-screening",
+            neighbours="a row at the low end of the best column, and at the high end of the other",
+            covers=("screen", "covariance_scores"),
+            one=_covariance_screening,
+            law=_covariance_law,
+            # Of centred products one cannot fall by 1 while another rises by 1.
+            power=0.4,
         ),
         *(
             case(
@@ -267,6 +276,28 @@ def _bounded_kendall_law(epsilon: float, table: int) -> Vector:
 
 def _screened(rows: Table, k: int, features: Choices, source: ByteSource) -> Integers:
     return screen(rank_scores(rows), k, features, "peeling", source)
+
+
+_PER_ONE = 40  # rows
+
+
+@cache
+def _ones(epsilon: float, table: int) -> Table:
+    ones = _lead(epsilon)
+    X, y = np.zeros((_PER_ONE * ones, 2)), np.zeros(_PER_ONE * ones)
+    X[:ones, 0] = y[:ones] = 1.0
+    return table_from_arrays(*with_row(X, y, [0.0, 1.0], 1.0)[table])
+
+
+def _covariance_screening(epsilon: float, table: int, source: ByteSource) -> float:
+    scores = covariance_scores(_ones(epsilon, table), np.zeros(3), np.ones(3))
+    return float(screen(scores, 1, _PURE(epsilon), "peeling", source)[0])
+
+
+def _covariance_law(epsilon: float, table: int) -> Vector:
+    ones = _lead(epsilon)
+    sums = np.array([ones, table])
+    return flip_law(sums - sums * (ones + table) / (_PER_ONE * ones + table), 1, epsilon)
 
 
 _PER_BLOCK = 30  # rows: nearly never does a block lack either kind

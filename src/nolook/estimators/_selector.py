@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected, Selection, selection_plan
-from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import own_columns, prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
+from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
@@ -50,7 +50,6 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
 
     kind = "selection"
     _ordered: ClassVar[bool] = True
-    _needs_delta: ClassVar[bool] = False
     target_name_: str = fitted()
     strengths_: Vector | None = fitted(None)
     #: What shares its budget, of which a pipeline tells its copy.
@@ -72,6 +71,10 @@ class PrivateSelector(SelectorMixin, PrivateEstimator):  # type: ignore[misc]
         if self._ordered:
             self.order_ = np.array(released.features)
         self.rows_ = released.rows
+
+    def needs_delta(self) -> bool:
+        """Return whether every fit needs a delta."""
+        return False
 
     def _get_support_mask(self) -> Flags:
         check_is_fitted(self)
@@ -114,17 +117,21 @@ class RowSelector(PrivateSelector):
     """A selector that needs its rows together, or a random part of them."""
 
     sample: float | str | None = field(default=None, kw_only=True)
-    delta: float = field(default=0.0, kw_only=True)
 
     @property
     def _needs_local_rows(self) -> bool:  # type: ignore[override]
         return self.sample is None
 
     def _split(
-        self, kind: Callable[..., Selection], *, bound: bool = False, pure: bool = False
+        self,
+        kind: Callable[..., Selection],
+        budget: Budget,
+        *,
+        bound: bool = False,
+        scales: bool = False,
+        pure: bool = False,
     ) -> Plan[Selected]:
-        """Split the budget, as `selection_plan` does; of rows, those of the sample are kept."""
-        budget = check_budget(self.epsilon, self.delta, pure=True)
+        """Split a budget, as `selection_plan` does; of rows, those of the sample are kept."""
         kept = SAMPLING_UNIT
         if isinstance(self.sample, str):
             check_choice("sample", self.sample, ("auto",))
@@ -132,7 +139,7 @@ class RowSelector(PrivateSelector):
         elif self.sample is not None:
             kept = max(1, int(check_fraction(self.sample, "sample") * SAMPLING_UNIT))
         # What a sample adds to privacy is proved for pure choices.
-        how = {"pure": pure or kept != SAMPLING_UNIT, "bound": bound or not kept}
+        how = {"scales": scales, "pure": pure or kept != SAMPLING_UNIT, "bound": bound or not kept}
         make = partial(kind, chances=kept)
         release = selection_plan(make, known_k(self.k), budget, beside=self._beside, **how)
         return Plan.of(release, release.budget, self.random_state)

@@ -65,9 +65,12 @@ class MomentSelector(PrivateSelector):
 
     _ledger_label = "selection from moments"
     _imputes_centres = True
-    _needs_delta = True
 
     delta: float = DEFAULT_DELTA
+
+    def needs_delta(self) -> bool:
+        """Return whether every fit needs a delta."""
+        return True
 
     def _release(self, mu: float) -> MomentRelease:
         known_k(self.k)

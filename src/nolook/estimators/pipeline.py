@@ -204,7 +204,7 @@ class PrivatePipeline(PrivateRegressor):
         selector.set_params(epsilon=with_room(first))
         own = split * budget.delta
         if "delta" in selector.get_params():
-            selector.set_params(delta=own if selector._needs_delta else 0.0)
+            selector.set_params(delta=own if selector.needs_delta() else 0.0)
         selection = selector.plan().guarantee
         regressor.set_params(epsilon=budget.epsilon - first, delta=budget.delta - selection.delta)
         parts = [selection, regressor.plan().guarantee]
