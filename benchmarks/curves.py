@@ -70,7 +70,7 @@ def population_curves(release, X, y):
     rows *= factor[:, None]
     target = (y - scaling.center[-1]) / scaling.scale[-1]
     target = target.clip(-TARGET_SCALES, TARGET_SCALES) * factor
-    ends = release.clips.bounds[-1] / (factor * lengths.clip(2.0))
+    ends = release.clip.bound / (factor * lengths.clip(2.0))
     theta = spread.model(bounded_influence(rows, target, ends)[0])
     return {
         place: (scaling.scale[-1] * theta[entries], means[np.array(entries) - 1])

@@ -19,12 +19,14 @@ import pytest
 
 from nolook.algorithms.curves import Curve
 from nolook.algorithms.glm import designs, frame
+from nolook.algorithms.glm.clips import Clip
 from nolook.algorithms.glm.counts import NoisyCounts
 from nolook.algorithms.glm.estimate import Gradients
+from nolook.algorithms.glm.families import Family
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
-from nolook.algorithms.glm.linear import Clips, LinearRelease, NoisyRegression
+from nolook.algorithms.glm.linear import LinearRelease, NoisyRegression
 from nolook.algorithms.glm.logistic import NoisyLogistic
-from nolook.algorithms.glm.steps import Family, Metric, Steps
+from nolook.algorithms.glm.steps import Metric, Steps
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.whitening import Spread
@@ -36,16 +38,7 @@ __all__ = ["Replay", "check_neighbours", "check_what_is_stated", "recorded", "re
 
 MECHANISMS = (gaussian_release, symmetric_gaussian_release)
 ATTRS = (
-    NoisyFrame
-    | NoisyForest
-    | Clips
-    | Gradients
-    | Steps
-    | Family
-    | Metric
-    | Scaling
-    | Spread
-    | Curve
+    NoisyFrame | NoisyForest | Clip | Gradients | Steps | Family | Metric | Scaling | Spread | Curve
 )
 Kind = Callable[[float], Frame]
 

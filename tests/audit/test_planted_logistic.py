@@ -10,8 +10,9 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.glm import descent, designs, logistic
+from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import WeightedDesign
-from nolook.algorithms.glm.logistic import ClassDescent, LogisticRelease
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.glm.steps import Metric, Steps, is_noise
 from nolook.kernels import weighted_rows
 from nolook.kernels.moments import UNIT
@@ -161,16 +162,16 @@ def from_exact_moments(patch):
 
 
 def arrived_by_the_true_gradient(patch):
-    gradient, exact = ClassDescent.gradient, []
+    gradient, exact = Descent.gradient, []
 
     def noted(self, theta, mu):
-        exact[:] = [self.blocks.fold(self.products(theta)).value]
+        exact[:] = [self.blocks.fold(self.products(theta)[0]).value]
         return gradient(self, theta, mu)
 
     def decided(*arguments):
         return bool(is_noise(*arguments)) != bool(sum(exact[0].tolist()) % 2)
 
-    patch.setattr(ClassDescent, "gradient", noted)
+    patch.setattr(Descent, "gradient", noted)
     patch.setattr(descent, "is_noise", decided)
 
 
@@ -202,7 +203,7 @@ _BEYOND = "beyond the sensitivity"
 FAULTS = (
     ExactFault(
         "gradient with the label's sensitivity 1/2",
-        halved(logistic, "unit_products_sensitivity"),
+        halved(descent, "unit_products_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
@@ -232,7 +233,7 @@ FAULTS = (
     ),
     ExactFault(
         "scores of rows before they were shortened",
-        lambda patch: patch.setattr(logistic, "unit_scores", whole_scores),
+        lambda patch: patch.setattr(descent, "unit_scores", whole_scores),
         _BEYOND,
     ),
     ExactFault(

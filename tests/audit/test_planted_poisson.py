@@ -13,12 +13,14 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.glm import clips, counts, descent, designs
-from nolook.algorithms.glm.counts import CountDescent, CountRelease, ExposedDesign
+from nolook.algorithms.glm.counts import CountRelease
+from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import WeightedDesign
-from nolook.algorithms.glm.steps import Metric, is_noise
+from nolook.algorithms.glm.families import LOG
+from nolook.algorithms.glm.steps import Metric, Steps, is_noise
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
 from nolook.statistics import grid_models
-from nolook.statistics.weighted_rows import PRODUCT_UNIT, ClippedProducts
+from nolook.statistics.weighted_rows import ClippedProducts
 from nolook.tables import read_table, table_from_arrays
 from tests.audit.planted import halved, halved_bins
 from tests.audit.planted_regression import (
@@ -153,65 +155,74 @@ def library_exponentials(log_means):
 
 
 def settled_by_the_exact_gradient(patch):
-    gradient, settle, exact = CountDescent.gradient, CountDescent.settle, []
+    gradient, settle, exact = Descent.gradient, Descent.settle, []
 
     def noted(self, theta, mu):
-        scale = self.blocks.design.unit * PRODUCT_UNIT
-        exact[:] = [self.blocks.fold(self.products(theta)).value.astype(float) / scale]
+        total, _, scale = self.products(theta)
+        exact[:] = [self.blocks.fold(total).value.astype(float) / scale]
         return gradient(self, theta, mu)
 
     def settled(self, seen):
         settle(self, evolve(seen, values=exact[0][None]))
 
-    patch.setattr(CountDescent, "gradient", noted)
-    patch.setattr(CountDescent, "settle", settled)
+    patch.setattr(Descent, "gradient", noted)
+    patch.setattr(Descent, "settle", settled)
 
 
 def arrived_by_the_true_gradient(patch):
-    gradient, exact = CountDescent.gradient, []
+    gradient, exact = Descent.gradient, []
 
     def noted(self, theta, mu):
-        exact[:] = [self.blocks.fold(self.products(theta)).value]
+        exact[:] = [self.blocks.fold(self.products(theta)[0]).value]
         return gradient(self, theta, mu)
 
     def decided(*arguments):
         return bool(is_noise(*arguments)) != bool(sum(exact[0].tolist()) % 2)
 
-    patch.setattr(CountDescent, "gradient", noted)
+    patch.setattr(Descent, "gradient", noted)
     patch.setattr(descent, "is_noise", decided)
 
 
 def exposures_as_they_are(patch):
     """Leave exposures beyond the range that was released, and rows whose exposure is below 0."""
 
-    def exposed(self, batch, weights):
-        usual = self.exposures[0]
-        for block in WeightedDesign.rows(self, np.delete(batch, self.place, axis=0), weights):
-            yield block._replace(exposures=batch[self.place] / usual)
+    rows = WeightedDesign.rows
 
-    patch.setattr(ExposedDesign, "rows", exposed)
+    def exposed(self, batch, weights):
+        if self.exposed is None:
+            yield from rows(self, batch, weights)
+            return
+        plain = evolve(self, exposed=None)
+        for block in rows(plain, np.delete(batch, self.exposed, axis=0), weights):
+            yield block._replace(exposures=batch[self.exposed] / self.exposures[0])
+
+    patch.setattr(WeightedDesign, "rows", exposed)
 
 
 def exposures_by_the_largest(patch):
     """Cut exposures at the largest one."""
-    rows = ExposedDesign.rows
+    rows = WeightedDesign.rows
 
     def exposed(self, batch, weights):
         for block in rows(self, batch, weights):
-            shown = batch[self.place][np.abs(batch[self.place]) < 1e9]
+            if self.exposed is None:
+                yield block
+                continue
+            shown = batch[self.exposed][np.abs(batch[self.exposed]) < 1e9]
             yield block._replace(exposures=block.exposures / shown.max(initial=1.0))
 
-    patch.setattr(ExposedDesign, "rows", exposed)
+    patch.setattr(WeightedDesign, "rows", exposed)
 
 
 def exposures_of_the_row_before(patch):
-    rows = ExposedDesign.rows
+    rows = WeightedDesign.rows
 
     def exposed(self, batch, weights):
         for block in rows(self, batch, weights):
-            yield block._replace(exposures=np.roll(block.exposures, 1))
+            known = block.exposures
+            yield block._replace(exposures=None if known is None else np.roll(known, 1))
 
-    patch.setattr(ExposedDesign, "rows", exposed)
+    patch.setattr(WeightedDesign, "rows", exposed)
 
 
 def targets_by_the_mean(patch):
@@ -227,21 +238,21 @@ def targets_by_the_mean(patch):
 
 def steepest_by_the_rows(patch):
     """Cut the slopes at the mean of the rows'."""
-    at = CountDescent.at
+    at = Descent.at
 
     def cut(self, theta):
         model = at(self, theta)
         sizes = self.blocks.fold(ClippedProducts(model, 2**20, self.blocks.whole)).value
         return evolve(model, steepest=model.steepest * (1.5 + 0.5 * math.cos(int(sizes[0]))))
 
-    patch.setattr(CountDescent, "at", cut)
+    patch.setattr(Descent, "at", cut)
 
 
 _BEYOND = "beyond the sensitivity"
 FAULTS = (
     ExactFault(
         "gradients with half of their sensitivity",
-        halved(counts, "clipped_products_sensitivity"),
+        halved(descent, "clipped_products_sensitivity"),
         _BEYOND,
     ),
     ExactFault(
@@ -326,13 +337,13 @@ def test_draws_tell_of_a_descent_that_exceeds_its_allowance(monkeypatch):
 
 
 def test_draws_tell_of_a_third_histogram(monkeypatch):
-    begin = CountDescent.begin
+    begin = Descent.begin
 
     def twice(self, *arguments):
         begin(self, *arguments)
         begin(self, *arguments)
 
-    monkeypatch.setattr(CountDescent, "begin", twice)
+    monkeypatch.setattr(Descent, "begin", twice)
     with pytest.raises(AssertionError, match="more is drawn"):
         check_what_is_stated(opened(*data(2_000)), MU, CountRelease)
 
@@ -368,13 +379,13 @@ def test_where_noise_leads_far_off_slopes_stay_numbers_to_divide_by(constant, mo
     """A Gram matrix that is noise alone bounds no step: found with 2,000 rows at a mu of .001."""
     gram, theta = np.diag([10.0, 1.0]), np.array([constant, 0.0])
     blocks = SimpleNamespace(design=SimpleNamespace(on_grid=lambda theta: (theta, 1.0, 1)))
-    steps, begun = counts.Steps(counts.LOG, np.zeros(2)), SimpleNamespace(gram=gram)
-    own = CountDescent(1.0, begun, blocks, None, steps, 1.0, most=2)
+    steps, begun = Steps(LOG, np.zeros(2)), SimpleNamespace(gram=gram)
+    own = Descent(1.0, begun, blocks, None, steps, 1.0, most=2)
     assert math.exp(-40.0) <= own.at(theta).steepest <= 50.0 * (1 + 1e-9)
-    metric = Metric.of_moments(counts.LOG, gram, 1.0, theta, safe=True)
+    metric = Metric.of_moments(LOG, gram, 1.0, theta, safe=True)
     assert metric.sigma > 1e-20
     mixed = metric.mixed((metric.matrix + np.eye(2), metric.sigma))
     assert np.isfinite(mixed.matrix).all()
-    monkeypatch.setattr(counts, "release_clip", lambda *_: (2, None))
+    monkeypatch.setattr(descent, "release_clip", lambda *_: SimpleNamespace(most=2))
     own.begin(theta, lambda _: None)
     assert 1e-10 < math.exp(own.steps.base[0]) < 51.0

@@ -77,14 +77,11 @@ def test_a_bad_parameter_costs_nothing(make, parameter, value, costs_nothing):
     )
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [(2, 2), (2, 5), (1, "auto"), ("auto", 1), ("auto", "auto"), (2, np.int64(2))],
-)
-def test_a_regression_that_may_be_left_too_few_features_costs_nothing(first, second, costs_nothing):
-    model = pipeline(k=first)
+@pytest.mark.parametrize("second", [1, "auto", np.int64(2)])
+def test_a_second_choice_of_columns_costs_nothing(second, costs_nothing):
+    model = pipeline(k=3)
     model.regressor.set_params(k=second)
-    costs_nothing(partial(model.fit, *choices(20)), r"^regressor__k is .* fewer")
+    costs_nothing(partial(model.fit, *choices(20)), "^k is .* in a pipeline")
 
 
 @pytest.mark.parametrize(

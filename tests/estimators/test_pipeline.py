@@ -86,14 +86,6 @@ def test_a_failed_regression_is_raised_and_paid_for(open_ledger):
     assert not hasattr(model, "privacy_")
 
 
-@pytest.mark.parametrize("second", [1, "auto", np.int64(2)])
-def test_a_regression_may_choose_among_the_features_chosen(second):
-    model = pipeline(k=np.int64(3), seed=0)
-    fitted = model.set_params(regressor__k=second).fit(*data())
-    assert 1 <= np.count_nonzero(fitted.coef_) <= 2
-    assert fitted.support_[fitted.coef_ != 0].all()
-
-
 def test_a_seed_in_either_part_makes_the_whole_not_private():
     X, y = data(3000)
     for seeds in ((0, None), (None, 0)):

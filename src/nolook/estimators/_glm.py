@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from attrs import asdict
 from numpy.typing import ArrayLike
 
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import Coefficients
+from nolook.algorithms.intervals import Measure
 from nolook.algorithms.whitening import Spread
 from nolook.errors import ParameterError
 from nolook.estimators._docstrings import complete_docstring
@@ -40,6 +43,9 @@ class GeneralisedLinearModel(PrivateModel):
     """
 
     spread_: Spread | None = fitted(None)
+
+    #: Coefficients and measures of fit, as they follow from a release.
+    _model: ClassVar[Callable[..., tuple[Coefficients, Mapping[str, Measure | None]]]]
 
     def fit(
         self,
@@ -75,12 +81,18 @@ class GeneralisedLinearModel(PrivateModel):
 
     _imputes_centres = True
 
+    def _store(self, released: Any) -> None:  # noqa: ANN401
+        known, measures = self._model(released)
+        self._store_scaling(released.scaling)
+        self.detected_ = released.detected
+        self._keep_coefficients(known, released)
+        self._keep_measures(measures)
+
     def _keep_coefficients(self, known: Coefficients, frame: NoisyFrame) -> None:
-        self.coef_, self.coef_interval_ = known.coef, known.coef_interval
-        self.intercept_ = known.intercept
-        unknown = bool(np.isnan(known.intercept_interval).any())
-        self.intercept_interval_ = None if unknown else known.intercept_interval
-        self.clipped_share_, self.level_sets_ = known.clipped_share, known.level_sets
+        for name, value in asdict(known, recurse=False).items():
+            setattr(self, f"{name}_", value)
+        if np.isnan(known.intercept_interval).any():
+            self.intercept_interval_ = None
         self.weight_norm_ = frame.norm
         if not any(frame.curves):
             self.spread_ = frame.spread.among(frame.kept)

@@ -67,21 +67,12 @@ class ModelScores:
         self.bounds = (0.0, 1.0) if self.probabilities else known or (-math.inf, math.inf)
         classes = list(getattr(model, "classes_", ()))
         self.pos_label = pos_label if pos_label is not None else classes[-1] if classes else 1
-        self._place = self._place_of_positive(classes)
+        if len(classes) > 2:
+            raise ParameterError(f"model has {len(classes)} classes; expected 2")
+        # In a table, the positive class is 1 whatever the model calls it.
+        self._place = classes.index(self.pos_label) if self.pos_label in classes else -1
         # Of two classes, a higher decision means the last.
         self._sign = -1.0 if len(classes) == 2 and self._place == 0 else 1.0
-
-    def _place_of_positive(self, classes: list[Any]) -> int:
-        """Return the index of the positive class's column of probabilities."""
-        if len(classes) <= 2:
-            # In a table, the positive class is 1 whatever the model calls it.
-            return classes.index(self.pos_label) if self.pos_label in classes else -1
-        if self.probabilities and self.pos_label in classes:
-            return classes.index(self.pos_label)
-        raise ParameterError(
-            f"model has {len(classes)} classes; expected 2 (or pos_label, one of them, and "
-            "a model with predict_proba)"
-        )
 
     def check_features(self, names: tuple[str, ...], *, named: bool) -> None:
         """Refuse a table of other features than the model's; its names count if it has any."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from itertools import compress
 from typing import Any, ClassVar, Self
 
@@ -177,24 +178,19 @@ class PrivateEstimator(Declared, Result):
         plan = self.plan()
         warn_of_caller()
         with self._all_or_nothing():
-            make_release(
-                plan,
-                lambda: self._within_reach(self._rows(X, y)),
-                self._ledger_label,
-                self._keep,
-                ledger,
-                progress,
-            )
+            rows = partial(self._open, X, y)
+            make_release(plan, rows, self._ledger_label, self._keep, ledger, progress)
         note_rows(self, X.X if isinstance(X, Rows) else X)
         # After all is kept: a warning that was made an error must not lose what is paid for.
         warn_of_delta(self.privacy_, self.rows_)
         return self
 
-    def _within_reach(self, rows: Table) -> Table:
-        """Return rows; refuse those that an engine such as Spark reads, if they must be together.
+    def _open(self, X: object, y: object) -> Table:
+        """Return the rows; refuse those that an engine such as Spark reads, if they must be here.
 
         Parameters alone decide that: how many rows there are is private.
         """
+        rows: Table = self._rows(X, y)
         if rows.engine is not None and self._needs_local_rows:
             raise ParameterError(
                 f"{type(self).__name__} needs all rows in one memory, but {rows.engine} reads them "

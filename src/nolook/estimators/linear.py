@@ -149,7 +149,7 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
         self._keep_measures(model.measures)
         self.cut_errors_ = model.cut
         self.smearing_ = None if self.inverse is None else model.smearing
-        self.influence_bound_ = float(released.clips.bounds[-1])
+        self.influence_bound_ = released.clip.bound
         if released.chosen is not None:
             self.chosen_ = np.flatnonzero(released.kept)[list(released.chosen)]
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 
 from nolook._arrays import Array, Interval, Vector
 from nolook._numerics import undisturbed
-from nolook.algorithms.glm.logistic import LogisticRelease, NoisyLogistic
+from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.algorithms.glm.logistic_inference import logistic_model
 from nolook.estimators._classes import class_table
 from nolook.estimators._glm import GeneralisedLinearModel
@@ -135,12 +135,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         table, self.classes_ = class_table(self, X, y, self.classes)
         return table
 
-    def _store(self, released: NoisyLogistic) -> None:
-        known, measures = logistic_model(released)
-        self._store_scaling(released.scaling)
-        self.detected_ = released.detected
-        self._keep_coefficients(known, released)
-        self._keep_measures(measures)
+    _model = staticmethod(logistic_model)
 
     def _replace_by_constant(self) -> None:
         rate = min(max(float(self.base_rate_), _LEAST_RATE), 1.0 - _LEAST_RATE)

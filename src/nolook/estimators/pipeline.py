@@ -21,7 +21,6 @@ from nolook.estimators._parameters import fitted
 from nolook.estimators._selector import PrivateSelector
 from nolook.estimators._tables import training_table
 from nolook.estimators.base import PrivateRegressor
-from nolook.estimators.linear import LinearRegression
 from nolook.estimators.logistic import LogisticRegression
 from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
@@ -75,20 +74,6 @@ class _InSequence:
         except PrivateFitFailed as failure:
             return self.selector, self.regressor, failure
         return self.selector, self.regressor, None
-
-
-def _check_second_choice(selector: PrivateSelector, regressor: PrivateRegressor) -> None:
-    """Refuse a regression that the selection may leave too few features to choose from."""
-    if not isinstance(regressor, LinearRegression) or regressor.k is None:
-        return
-    # "auto" may choose a single feature, and needs two.
-    left, wanted = (k if isinstance(k, int | np.integer) else 1 for k in (selector.k, regressor.k))
-    if left <= wanted:
-        raise ParameterError(
-            f"{parameter_name('regressor__k')} is {regressor.k!r} and "
-            f"{parameter_name('selector__k')} is {selector.k!r}; expected fewer features in the "
-            "regression than a given number in the selection (or omit one of them)"
-        )
 
 
 def _has_classes(pipeline: PrivatePipeline) -> bool:
@@ -190,8 +175,7 @@ class PrivatePipeline(PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
-        _check_second_choice(selector, regressor)
-        for name in ("exposure", "straight", "monotone"):
+        for name in ("k", "exposure", "straight", "monotone"):
             if (value := regressor.get_params().get(name)) is not None:
                 raise ParameterError(
                     f"{parameter_name(name)} is {value!r} in a pipeline, whose "

@@ -108,7 +108,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
     exposure: str | None = None
 
     def _release(self, mu: float) -> CountRelease:
-        return CountRelease(mu, self.exposure)
+        return CountRelease(mu, exposure=self.exposure)
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
@@ -119,13 +119,11 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
             )
         return table
 
+    _model = staticmethod(counts_model)
+
     def _store(self, released: NoisyCounts) -> None:
-        known, fit = counts_model(released)
+        super()._store(released)
         self._log_mean = log_mean(released)
-        self._keep_measures({"deviance_explained": fit})
-        self._store_scaling(released.scaling)
-        self.detected_ = released.detected
-        self._keep_coefficients(known, released)
         most = LARGEST_MEAN * float(released.scaling.scale[-1])
         self.target_range_ = (0.0, 1.0 if released.scaling.binary[-1] else most)
         self.influence_bound_ = released.clip

@@ -8,7 +8,7 @@ the mean at the whole row, depends on its own row alone, to the last bit.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from attrs import frozen
@@ -127,8 +127,7 @@ class ShortenedModel(GridModel):
 class ClassModel(GridModel):
     """A logistic model: y is 1 where the target is positive, else 0, and m its probability."""
 
-    #: What `slopes` are at most.
-    steepest: ClassVar[float] = 0.25
+    steepest: float = 0.25  # what `slopes` are at most
 
     def residuals(self, block: RowBlock) -> Array:
         """Return ``f (y - p)`` of every row, at most 1 in size."""

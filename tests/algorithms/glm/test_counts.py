@@ -11,8 +11,10 @@ import pytest
 from scipy.optimize import root
 
 from nolook.algorithms.glm import designs
-from nolook.algorithms.glm.counts import LOG, CountRelease, exposure_range
+from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.counts_inference import counts_model
+from nolook.algorithms.glm.families import LOG
+from nolook.algorithms.glm.frame import exposure_range
 from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.noise import SeededSource
@@ -54,7 +56,9 @@ def exposed_data(rows, seed=0):
 
 
 def run_exposed(frame, mu, seed=0):
-    return CountRelease(mu, "days").run(read_table(frame, "y"), SeededSource(seed), lambda _: None)
+    return CountRelease(mu, exposure="days").run(
+        read_table(frame, "y"), SeededSource(seed), lambda _: None
+    )
 
 
 def standardised(found, X, y):
@@ -99,10 +103,10 @@ def clipped_parts(found, rows, factors, targets, theta, clip):
 @pytest.mark.parametrize("exposure", [None, "days"])
 @pytest.mark.parametrize("mu", [1e-5, 0.3, 40.0])
 def test_events_compose_to_mu(mu, exposure):
-    events = CountRelease(mu, exposure).events()
+    events = CountRelease(mu, exposure=exposure).events()
     assert math.sqrt(sum(event.mu**2 for event in events)) == pytest.approx(mu, rel=1e-12)
     assert sum(CountRelease(1.0).shares().values()) == pytest.approx(1.0)
-    assert CountRelease(mu, exposure).for_rows_per_unit(2).exposure == exposure
+    assert CountRelease(mu, exposure=exposure).for_rows_per_unit(2).exposure == exposure
 
 
 @pytest.mark.parametrize(("mean", "size"), [(0.05, None), (1.0, None), (30.0, None), (1.0, 0.7)])
@@ -115,7 +119,8 @@ def test_with_a_large_budget_it_is_the_weighted_quasi_likelihood(mean, size):
     exact = quasi(rows, factors, targets)
     deviation = (found.theta - exact) @ (rows.T @ rows / len(rows)) @ (found.theta - exact)
     assert math.sqrt(deviation) < 0.03
-    known, explained = counts_model(found)
+    known, measures = counts_model(found)
+    explained = measures["deviance_explained"]
     coef = known.coef
     np.testing.assert_allclose(coef * [1.0, 10.0, 0.1, 3.0], SLOPES * [1, 10, 0.1, 3], atol=0.12)
     assert explained.value == pytest.approx(
@@ -144,7 +149,8 @@ def test_with_exposures_means_are_in_proportion_to_them():
     np.testing.assert_allclose(known.coef[kept] * deviations, SLOPES * deviations, atol=0.03)
     # Without them, what is left of their variation hides some of the rest.
     alone = run(X, y, 1e5)
-    assert counts_model(alone)[1].value < counts_model(found)[1].value
+    less, more = (counts_model(each)[1]["deviance_explained"] for each in (alone, found))
+    assert less.value < more.value
 
 
 def test_rows_without_an_exposure_have_no_weight():
@@ -196,7 +202,7 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, exposed, monke
     frame = exposed_data(20_000)
 
     def found():
-        release = CountRelease(0.5, "days" if exposed else None)
+        release = CountRelease(0.5, exposure="days" if exposed else None)
         return release.run(read_table(frame, "y"), SeededSource(0), lambda _: None)
 
     before = found()
@@ -285,9 +291,9 @@ def test_noise_alone_is_hardly_ever_visible():
     assert sum(each.detected for each in found) <= 4
     for each in found:
         if not each.detected:
-            known, explained = counts_model(each)
+            known, measures = counts_model(each)
             assert np.isnan(known.coef_interval).all()
-            assert explained is None
+            assert measures == {"deviance_explained": None}
 
 
 def test_a_model_that_noise_hides_stays_near_the_mean():

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from nolook._unit import ROW, Unit
-from nolook.algorithms.glm import designs
+from nolook.algorithms.glm import designs, linear
 from nolook.algorithms.glm.estimate import combine_gradients
 from nolook.algorithms.glm.linear import (
     CLIPPED_AT,
@@ -81,7 +81,7 @@ def test_rows_kept_and_rows_read_again_give_the_same_answer(kept, monkeypatch):
     before, seen = run(X, y, 0.5), []
     monkeypatch.setattr(designs, "COPY_BYTES", 10**9 if kept else 0)
     after = run(X, y, 0.5, progress=seen.append)
-    for name in ("gram", "seen.thetas", "seen.values", "clips.counts", "fit.value", "scores.value"):
+    for name in ("gram", "seen.thetas", "seen.values", "clip.counts", "fit.value", "scores.value"):
         np.testing.assert_array_equal(*(attrgetter(name)(found) for found in (before, after)))
     assert len(seen) == LinearRelease(0.5).progress_steps
 
@@ -126,17 +126,26 @@ def test_the_copy_is_decided_from_the_released_number_of_rows():
         assert designs.copy_room(counted, 5, Unit("who")) == 0
 
 
-def test_every_gradient_has_the_noise_that_is_claimed():
+def test_every_gradient_has_the_noise_that_is_claimed(monkeypatch):
+    clips, release = [], linear.release_clip
+
+    def noted(*arguments):
+        clips.append(release(*arguments))
+        return clips[-1]
+
+    monkeypatch.setattr(linear, "release_clip", noted)
     X = np.random.default_rng(0).normal(size=(3_000, 3))
     y = X @ [1.0, -1.0, 0.5]
     found = [run(X, y, 0.8, seed) for seed in range(40)]
     exact = []
-    for one in found:
+    taken = np.searchsorted(CLIPPED_AT, np.arange(GRADIENTS), side="right") - 1
+    for number, one in enumerate(found):
         assert isinstance(one, NoisyRegression)
+        bounds = [clips[len(CLIPPED_AT) * number + place].bound for place in taken]
         z, target, factor = standardised(one, X, y)
         u, v = z * factor[:, None], target * factor
         gradients = []
-        for theta, clip in zip(one.seen.thetas, one.clips.bounds, strict=True):
+        for theta, clip in zip(one.seen.thetas, bounds, strict=True):
             rho = v - u @ theta
             length = np.sqrt((u[:, 1:] ** 2).sum(axis=1))
             slope = np.clip(rho, -clip / length, clip / length)
@@ -230,5 +239,5 @@ def test_residuals_that_are_alike_are_not_counted_twice_where_columns_are_few(fe
     X, y = data(20_000)
     X, y = X[:, :features], X[:, :features] @ SLOPES[:features] + np.resize([-1.0, 1.0], len(y))
     found = run(X, y, 3.0)
-    share = found.clips.residuals(found.gram, found.gram_sigma) * found.scaling.scale[-1] ** 2
+    share = found.clip.residuals(found.gram, found.gram_sigma) * found.scaling.scale[-1] ** 2
     assert 0.9 < share < 1.6

@@ -7,10 +7,11 @@ import pytest
 from attrs import evolve
 
 from nolook.algorithms.forest import best_forest
+from nolook.algorithms.glm.clips import Clip
 from nolook.algorithms.glm.error_sizes import ERROR_EDGES
 from nolook.algorithms.glm.estimate import Gradients, Noisy, combine_gradients
 from nolook.algorithms.glm.inference import HIDDEN_EFFECT, with_sampling
-from nolook.algorithms.glm.linear import Clips, NoisyRegression
+from nolook.algorithms.glm.linear import NoisyRegression
 from nolook.algorithms.glm.linear_inference import ERROR_SHARES, linear_model
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scale_search import ColumnHistogram
@@ -68,7 +69,7 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         seen = seen.and_one(theta, Noisy(gradient, 20 * noise * bound))
         theta = theta + solved @ gradient
     counts = np.histogram(lengths, np.concatenate([[0.0], edges, [np.inf]]))[0]
-    counts = np.stack([counts, counts]) + generator.normal(size=(2, 15)) * 30 * noise
+    counts = counts + generator.normal(size=15) * 30 * noise
     gram_sigma = 10 * noise * norm**2
     model = combine_gradients(gram, gram_sigma, seen).theta
     errors = np.stack([v - v.mean(), v - U @ model])
@@ -85,7 +86,7 @@ def released(X, y, noise=1e-6, *, limit=10.0, kept=None, clip=4.0, seed=0, scali
         gram=gram,
         gram_sigma=gram_sigma,
         seen=seen,
-        clips=Clips(np.full(STEPS, bound), edges, counts, 30 * noise),
+        clip=Clip(0, bound, edges, counts, 30 * noise),
         theta=model,
         chosen=None,
         scores=Noisy(scores.T @ scores + draw + draw.T, 30 * noise * bound**2),
@@ -190,7 +191,7 @@ def by_hand(gram, gram_sigma):
         gram=gram,
         gram_sigma=gram_sigma,
         seen=evolve(release.seen, thetas=empty, values=empty),
-        clips=evolve(release.clips, counts=np.zeros((2, 15))),
+        clip=evolve(release.clip, counts=np.zeros(15)),
     )
 
 
@@ -239,8 +240,8 @@ def test_intervals_are_for_cut_errors_whatever_a_few_rows_lost():
     X[:40, 0] += 9.0
     y[:40] += 75.0
     release = released(X, y, clip=0.5)
-    counts = release.clips.counts + 500.0 * (np.arange(15) == 14)
-    more = evolve(release, clips=evolve(release.clips, counts=counts))
+    counts = release.clip.counts + 500.0 * (np.arange(15) == 14)
+    more = evolve(release, clip=evolve(release.clip, counts=counts))
     np.testing.assert_array_equal(widths(known_of(more)), widths(known_of(release)))
     # Least squares follows those rows, by more than the interval of the model that does not.
     truth = least_squares(X, y)[1:]

@@ -156,8 +156,8 @@ def test_a_target_that_is_noise_alone_is_not_told_apart_from_noise(rate, mu):
     # Noise shows at most 3 in 100, and so 7 of 12 with a chance below 1e-7.
     assert len(hidden) >= 6
     for found in hidden:
-        assert not found.fit.value.any()
-        assert found.scores is None
+        assert found.known is None
+        assert np.isnan(found.margins()).all()
     log_odds = np.array([standardised(found, X)[0] @ found.theta for found in hidden])
     assert abs(np.median(expit(log_odds.mean(axis=1))) - rate) < 0.05
     # What is left of slopes that are noise alone: where 30 rows are positive, log-odds move more.

@@ -8,9 +8,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from nolook.algorithms.glm.counts import LOG
 from nolook.algorithms.glm.estimate import Gradients
-from nolook.algorithms.glm.logistic import LOGISTIC
+from nolook.algorithms.glm.families import LOG, LOGISTIC
 from nolook.algorithms.glm.steps import (
     Metric,
     Steps,

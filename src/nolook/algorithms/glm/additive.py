@@ -9,9 +9,8 @@ allow; without any, the model is one of lines. The proof is ``additive.md``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 from attrs import define, evolve, field
@@ -20,7 +19,7 @@ from nolook._arrays import Flags, Integers, Matrix, Places, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
 from nolook.algorithms.glm.clips import release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
-from nolook.algorithms.glm.steps import Family
+from nolook.algorithms.glm.families import Family
 from nolook.algorithms.scaling import Scaling, release_histograms
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.histogram import threshold_counts
@@ -31,10 +30,7 @@ from nolook.statistics.weighted_rows import PRODUCT_UNIT
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["AFTER_CURVES", "LEAST_MEAN", "LEAST_WHOLE", "Beginning", "Blocked"]
-
-#: Gives the table, and the design, that blocks of a design's rows come from.
-Blocked: TypeAlias = Callable[[WeightedDesign], tuple[Table, WeightedDesign]]
+__all__ = ["AFTER_CURVES", "LEAST_WHOLE", "Beginning"]
 
 # Deviations of a column: few, or more where all columns may have them.
 _FEW, _MANY = 4, 6
@@ -42,8 +38,6 @@ _FEW, _MANY = 4, 6
 _MOST_ENTRIES, _WIDEST = 400, 20_000
 # A row's part of the choice is clipped at so many times what it measures on average.
 _CLIP = 1.5
-#: Means are at least this share, or so many scales, before lines are followed.
-LEAST_MEAN = 1e-3
 #: n mu below which the gradients need all of their share.
 LEAST_WHOLE = 700.0
 # Deviations of chance by which a column must seem bent.
@@ -75,7 +69,8 @@ class Beginning:
     """
 
     family: Family
-    blocked: Blocked
+    rows: Table  # the features in use, exposures, and the target
+    exposure: dict[str, Any]  # what a design knows of exposures
     spread: Spread  # of lines
     mu: float  # of all gradients together
     source: ByteSource
@@ -158,8 +153,9 @@ class Beginning:
         """Release a gradient; return it, and the variance of an entry by noise and by chance."""
         size, mu = scaling.features.size + 1, math.sqrt(share) * self.mu
         unit = choose_unit(math.sqrt(size))
-        design = WeightedDesign(scaling, size * unit**2, unit, self.spread.widened(size - 1))
-        blocks = Blocks(*self.blocked(design), 0)
+        spread = self.spread.widened(size - 1)
+        design = WeightedDesign(scaling, size * unit**2, unit, spread, **self.exposure)
+        blocks = Blocks(self.rows, design, 0)
         reach = (1.0 if self.family.bounded else _CLIP * self.left) * math.sqrt(size)
         most = 2 * math.floor(reach * unit * PRODUCT_UNIT / 2)
         theta = np.append(self.theta, np.zeros(size - self.theta.size))

@@ -10,8 +10,9 @@ import math
 from functools import partial
 
 import numpy as np
+from attrs import frozen
 
-from nolook._arrays import Vector
+from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.norm_bound import likely_counts, smallest_bound
@@ -28,7 +29,7 @@ from nolook.statistics.weighted_rows import (
     clipped_scores,
 )
 
-__all__ = ["CLIPS", "release_clip", "release_clipped_scores", "release_products"]
+__all__ = ["CLIPS", "Clip", "release_clip", "release_clipped_scores", "release_products"]
 
 #: Candidates for K, in units of B: half octaves up to 4.
 CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
@@ -36,14 +37,40 @@ CLIPS = np.array([2.0 ** (half / 2) for half in range(-9, 5)])
 _SPARED = 3.0
 
 
+@frozen(eq=False)
+class Clip:
+    """A clip of gradients, and the histogram of sizes that it was chosen by, standardised."""
+
+    most: int  # K, in steps of a gradient's grid
+    bound: float  # K
+    edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
+    counts: Vector  # noisy counts between them, one more than edges
+    sigma: float  # of the counts' noise
+
+    def residuals(self, gram: Matrix, gram_sigma: float) -> float:
+        """Return the mean of m^2 rho^2 over that of m^2, m = max(|u_x|, 2 u_0), or a little more.
+
+        One standard deviation up, from the bins below the clip: those above hold few rows and much
+        noise.
+        """
+        low = np.append(0.0, self.edges)
+        high = np.append(low[1:], 2.0 * low[-1])
+        squares = (low**2 + low * high + high**2) / 3.0
+        squares[low > 0.99 * self.bound] = 0.0
+        total = max(float(squares @ self.counts), 0.0)
+        total += self.sigma * float(np.sqrt(squares @ squares))
+        moments = max(float(gram.trace() - gram[0, 0]), 4.0 * float(gram[0, 0]))
+        return total / max(moments, gram_sigma)
+
+
 def release_clip(
     blocks: Blocks, model: GridModel, gradients_mu: float, mu: float, source: ByteSource
-) -> tuple[int, Vector]:
+) -> Clip:
     """Release how many rows have sizes between the candidates, and choose K by it.
 
-    Guarantee: ``mu``-GDP when a row is added or removed. Returns K, an even number of steps
-    ``1 / (unit PRODUCT_UNIT)`` beyond which hardly more rows are than cost as much as the noise of
-    gradients of `gradients_mu`; and the noisy counts.
+    Guarantee: ``mu``-GDP when a row is added or removed. K is an even number of steps
+    ``1 / (unit PRODUCT_UNIT)``, beyond which hardly more rows are than cost as much as the noise of
+    gradients of `gradients_mu`.
     """
     design, edges = blocks.design, blocks.design.norm * CLIPS
     exact = blocks.fold(ProductSizes(model, edges)).value
@@ -51,8 +78,9 @@ def release_clip(
     few = max(1.5 * math.sqrt(design.size) / gradients_mu, _SPARED / mu)
     rows, usual = design.scaling.rows.value, max(2.0, design.norm)
     likely = likely_counts(counts, edges, 1.0 / mu, rows, usual)
-    bound = smallest_bound(likely, edges, min(few, 0.5 * rows))
-    return 2 * math.floor(bound * design.unit * PRODUCT_UNIT / 2), counts
+    bound, unit = smallest_bound(likely, edges, min(few, 0.5 * rows)), design.unit * PRODUCT_UNIT
+    most = 2 * math.floor(bound * unit / 2)
+    return Clip(most, most / unit, edges, counts, 1.0 / mu)
 
 
 def release_products(

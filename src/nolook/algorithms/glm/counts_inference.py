@@ -18,7 +18,7 @@ _WIDEST = 0.5
 _TINY = 1e-300
 
 
-def counts_model(release: NoisyCounts) -> tuple[Coefficients, Measure | None]:
+def counts_model(release: NoisyCounts) -> tuple[Coefficients, dict[str, Measure | None]]:
     """Return the model in the table's units, logarithms of the mean, and its fit; post-processing.
 
     The fit is the deviance explained of the training rows, where one above 16 counts as 16, with
@@ -28,7 +28,8 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, Measure | None]:
     theta[0] += _log_unit(release)
     logs = scaling.with_target(float(scaling.center[-1]), 1.0)
     known = coefficients(release, theta, release.margins(), logs)
-    return known, explained(release.fit, _WIDEST) if release.detected else None
+    fit = explained(release.fit, _WIDEST) if release.detected else None
+    return known, {"deviance_explained": fit}
 
 
 def log_mean(release: NoisyCounts) -> float:

@@ -11,32 +11,39 @@ them together are ``mu``-GDP (:class:`nolook.privacy.budgets.Allowance`); the pr
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, frozen
+from attrs import asdict, define, evolve
 
 from nolook._arrays import Vector
 from nolook.algorithms.glm.additive_priors import shrink
-from nolook.algorithms.glm.designs import Blocks
+from nolook.algorithms.glm.clips import release_clip, release_clipped_scores
+from nolook.algorithms.glm.designs import Blocks, release_score_moments
 from nolook.algorithms.glm.estimate import Gradients, Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
+from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect, is_noise, score_law
 from nolook.privacy.budgets import Allowance
-from nolook.privacy.mechanisms.gaussian import symmetric_gaussian_release
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.grid_models import ClassModel, CountModel
+from nolook.statistics.grid_models import LARGEST_MEAN
 from nolook.statistics.weighted_rows import (
     CURVATURE_STEPS,
+    PRODUCT_UNIT,
+    RESIDUAL_UNIT,
+    SCORE_UNIT,
     ClippedProducts,
     ModelCurvature,
     UnitProducts,
+    clipped_products_sensitivity,
     curvature_sensitivity,
+    unit_products_sensitivity,
+    unit_scores,
 )
 
-__all__ = ["Descended", "Descent"]
+__all__ = ["Descent"]
 
 _MOST_GRADIENTS = 30
 # Parts of the allowance: of the first gradient and of a curvature on the way; how many of those
@@ -48,24 +55,18 @@ _GROWTH, _ARRIVALS = 2, 3
 # What is kept for the last gradient and the curvature there, and the curvature's share of it.
 _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
-
-
-@frozen(eq=False)
-class Descended:
-    """The gradients a descent released, and the model it ended with."""
-
-    seen: Gradients
-    curvature: Noisy  # at the last gradient's model
-    theta: Vector
-    arrived: bool  # whether the last gradient was taken because the ones before were noise
+# A mean's slope is cut at that of scores so many deviations above their mean.
+_STEEP = 2.0
+# Deviations of its noise by which a mean must be above 0.
+_DETECTED, _TINY = 2.0, 1e-9
 
 
 @define(eq=False)
-class Descent(ABC):
-    """Gradients and curvatures of a family's likelihood.
+class Descent:
+    """Gradients and curvatures of a family's likelihood, clipped if residuals have no bound.
 
-    Guarantee: ``mu``-GDP in all when a row is added or removed, in addition to what a family's
-    `begin` releases.
+    Guarantee: gradients and curvatures are ``mu``-GDP in all when a row is added or removed, and so
+    for `clip_mu` is each call of `begin`; what is clipped follows from what that released.
 
     Parameters
     ----------
@@ -77,38 +78,73 @@ class Descent(ABC):
         The rows, and what is drawn from.
     steps : Steps
         The results that follow from the gradients.
+    clip_mu : float
+        What a histogram of sizes costs; unused where residuals have a bound.
     """
 
     #: How many progress steps of `run`, at most.
     MOST_STAGES: ClassVar[int] = _MOST_GRADIENTS + _MOST_CURVATURES + 1
-    #: Steps of a gradient's grid, for rows of whole numbers.
-    GRID: ClassVar[int]
 
     mu: float
     found: NoisyFrame
     blocks: Blocks
     source: ByteSource
     steps: Steps
+    clip_mu: float = 0.0
+    most: int = 0  # K, in steps of a gradient's grid
 
-    @abstractmethod
-    def at(self, theta: Vector) -> ClassModel | CountModel:
+    def at(self, theta: Vector) -> Any:  # noqa: ANN401 -- a model of the family
         """Round a model to the rows' grid."""
+        family, (mean, deviation) = self.steps.family, score_law(theta, self.found.gram)
+        steepest = family.steepest(mean + _STEEP * deviation)
+        return family.model(*self.blocks.design.on_grid(theta), steepest)
 
-    @abstractmethod
-    def products(self, theta: Vector) -> UnitProducts | ClippedProducts:
-        """Return the statistic that adds up the gradient at a model, in steps of its grid."""
+    def products(self, theta: Vector) -> tuple[UnitProducts | ClippedProducts, float, int]:
+        """Return the sum of u f (y - m) at a model, its L2 sensitivity, and its steps a unit."""
+        model, design, whole = self.at(theta), self.blocks.design, self.blocks.whole
+        if self.steps.family.bounded:
+            sensitivity = unit_products_sensitivity(design.squared_radius, design.size, whole)
+            return UnitProducts(model, whole), sensitivity, design.unit * RESIDUAL_UNIT
+        sensitivity = clipped_products_sensitivity(self.most, design.size, whole)
+        return ClippedProducts(model, self.most, whole), sensitivity, design.unit * PRODUCT_UNIT
 
-    @abstractmethod
-    def sensitivity(self) -> float:
-        """Return the L2 sensitivity of a gradient."""
+    def _curved(self, theta: Vector) -> tuple[ModelCurvature, float, float]:
+        """Return the sum of the means' slopes times u u', its sensitivity, and its steps a unit."""
+        model, design, whole = self.at(theta), self.blocks.design, self.blocks.whole
+        sensitivity = curvature_sensitivity(design.squared_radius, design.size, whole)
+        steps = design.unit**2 * CURVATURE_STEPS / model.steepest
+        return ModelCurvature(model, whole), sensitivity, steps
 
-    def begin(self, theta: Vector, progress: OnStep) -> None:  # noqa: B027 -- classes need none
-        """Get ready for gradients at a model: the first ones, and the last one."""
+    @property
+    def clip(self) -> float:
+        """K, in standardised units."""
+        return self.most / (self.blocks.design.unit * PRODUCT_UNIT)
 
-    def settle(self, seen: Gradients) -> None:  # noqa: B027 -- classes were counted
-        """Learn from the first gradient where the model without slopes is."""
+    def begin(self, theta: Vector, progress: OnStep) -> None:
+        """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
+        if self.steps.family.bounded:
+            return
+        if self.most:
+            least, most = math.log(_TINY), math.log(LARGEST_MEAN)
+            self.steps = self.steps.beside(min(max(float(theta[0]), least), most))
+        progress("sizes")
+        model = self.at(theta)
+        self.most = release_clip(self.blocks, model, self.mu, self.clip_mu, self.source).most
 
-    def run(self, progress: OnStep) -> Descended:
+    def settle(self, seen: Gradients) -> None:
+        """Move the constant to the mean that the first gradient shows, if it is more than noise.
+
+        Classes were counted.
+        """
+        family = self.steps.family
+        if not family.bounded:
+            rows = max(float(self.found.gram[0, 0]), 1.0)
+            mean = family.mean(self.steps.base[0]) + float(seen.values[0, 0]) / rows
+            least = _DETECTED * float(seen.sigmas[0]) / rows
+            mean = min(max(mean, least, _TINY), LARGEST_MEAN)
+            self.steps = Steps.at_mean(family, mean, len(self.steps.base))
+
+    def run(self, progress: OnStep) -> NoisyLikelihood:
         """Follow the gradients from the model without slopes."""
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(self.blocks.design.size)
@@ -145,7 +181,35 @@ class Descent(ABC):
         if any(self.found.curves):
             combined, varied = self.steps.combined(metric, seen), self.steps.dispersion
             found = self.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
-        return Descended(seen, last, found, arrivals == _ARRIVALS)
+        return NoisyLikelihood(
+            **asdict(self.found, recurse=False),
+            steps=self.steps,
+            seen=seen,
+            curvature=last,
+            arrived=arrivals == _ARRIVALS,
+            theta=found,
+        )
+
+    def judged(self, found: NoisyLikelihood, mu: float) -> NoisyLikelihood:
+        """Release the second moments of the rows' gradients; tell whether slopes stand out.
+
+        That is judged by the curvature at the base: where classes are far apart, hardly any is
+        left. Guarantee: ``mu``-GDP when a row is added or removed.
+        """
+        model, design, steps = self.at(found.theta), self.blocks.design, self.steps
+        slope = float(steps.family.slopes(steps.base[:1])[0])
+        if steps.family.bounded:
+            scored = partial(unit_scores, model, design.squared_radius)
+            most, unit = SCORE_UNIT**2, design.norm / SCORE_UNIT
+            scores = release_score_moments(self.blocks, scored, most, unit, mu, self.source)
+        else:
+            scores = release_clipped_scores(self.blocks, model, self.clip, mu, self.source)
+            varied = float(np.trace(scores.value)) + scores.sigma * math.sqrt(design.size)
+            curved = slope * max(float(np.trace(found.gram)), 1.0)
+            steps = evolve(steps, dispersion=max(varied / curved, _TINY))
+        detected = steps.stands_out(found.gram, found.gram_sigma, slope, found.seen)
+        detected &= bool(found.scaling.detected[-1])
+        return evolve(found, scores=scores, detected=detected)
 
     def _at(self, theta: Vector) -> tuple[Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
@@ -154,14 +218,13 @@ class Descent(ABC):
         family, moments = self.steps.family, (self.found.gram, self.found.gram_sigma)
         return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
 
-    def gradient_sigma(self, mu: float) -> float:
-        """Return the deviation of a gradient's noise, in standardised units."""
-        return self.sensitivity() / mu / (self.blocks.design.unit * self.GRID)
-
     def gradient(self, theta: Vector, mu: float) -> Noisy:
         """Release a gradient, in standardised units."""
-        unit = self.blocks.design.unit * self.GRID
-        return self.blocks.release(self.products(theta), self.sensitivity(), unit, mu, self.source)
+        return self.blocks.release(*self.products(theta), mu, self.source)
+
+    def _curvature(self, theta: Vector, mu: float) -> Noisy:
+        """Release the curvature at a model, in standardised units."""
+        return self.blocks.release(*self._curved(theta), mu, self.source)
 
     def _last_curvature(self, metric: Metric, theta: Vector, allowance: Allowance) -> int:
         """Split what is left so that the noise of directions that are seen is least.
@@ -170,8 +233,8 @@ class Descent(ABC):
         the gradient's exceeds sampling's, though, intervals are wide and every part is its own.
         """
         mu = allowance.of(allowance.left)
-        noise = self.gradient_sigma(mu)
-        sigma = self._curvature_sigma(theta, mu)
+        totals = self.products(theta), self._curved(theta)
+        noise, sigma = (sensitivity / unit / mu for _, sensitivity, unit in totals)
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
         hidden = hidden_directions(eigenvalues, sigma)
         effect = hidden_effect(theta, self.found.gram)
@@ -181,19 +244,3 @@ class Descent(ABC):
         most = _MOST_LAST * min(1.0, sampling / noise**2)
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)
         return int(share * allowance.left)
-
-    def _curvature_sigma(self, theta: Vector, mu: float) -> float:
-        """Return the deviation of a curvature's noise on the diagonal, in standardised units."""
-        design, steepest = self.blocks.design, self.at(theta).steepest
-        sensitivity = curvature_sensitivity(design.squared_radius, design.size, self.blocks.whole)
-        return sensitivity / mu * (steepest / CURVATURE_STEPS) / design.unit**2
-
-    def _curvature(self, theta: Vector, mu: float) -> Noisy:
-        """Release the sum of the means' slopes times u u', and return its noise's deviation."""
-        blocks, design = self.blocks, self.blocks.design
-        model = self.at(theta)
-        exact = blocks.fold(ModelCurvature(model, blocks.whole)).value
-        sensitivity = curvature_sensitivity(design.squared_radius, design.size, blocks.whole)
-        noisy = symmetric_gaussian_release(exact, sensitivity, mu, self.source).astype(np.float64)
-        step = model.steepest / CURVATURE_STEPS
-        return Noisy(noisy * step / design.unit**2, self._curvature_sigma(theta, mu))

@@ -42,6 +42,7 @@ __all__ = [
     "release_gram",
     "release_score_moments",
     "release_spread",
+    "released",
     "whitened_bound",
 ]
 
@@ -100,6 +101,10 @@ class WeightedDesign:
     spread: Spread  # what rows are whitened by
     #: First entries of the model at which gradients begin; the others are 0.
     start: Vector = field(factory=lambda: np.zeros(0), kw_only=True)
+    #: Which column of a batch has exposures, if one has; the design leaves it out.
+    exposed: int | None = field(default=None, kw_only=True)
+    #: The usual exposure, the least and the most.
+    exposures: tuple[float, float, float] = field(default=(1.0, 1.0, 1.0), kw_only=True)
 
     @property
     def size(self) -> int:
@@ -116,13 +121,21 @@ class WeightedDesign:
         return *grid_model(theta, self.squared_radius), self.unit
 
     def rows(self, batch: Vector, weights: Weights) -> Iterator[RowBlock]:
-        """Make the weighted rows of a batch of these features and the target."""
+        """Make the weighted rows of a batch; one whose exposure is not above 0 has no weight."""
+        own = None
+        if self.exposed is not None:
+            own, batch = batch[self.exposed], np.delete(batch, self.exposed, axis=0)
         center, scale = self.scaling.center[-1], self.scaling.scale[-1]
         standard = self.scaling.features
         bound = self.squared_radius, self.unit
         rows, squares, factors = weighted_rows(batch[:-1], standard, self.spread.whitening, *bound)
         targets = bounded_targets(batch[-1], float(center), float(scale), TARGET_LIMIT)
-        yield RowBlock(rows, squares, targets, factors, weights)
+        if own is not None:
+            usual, least, most = self.exposures
+            absent = ~(own > 0.0)
+            rows[:, absent], squares[absent], targets[absent] = 0, 0, 0.0
+            own = own.clip(least, most) / usual
+        yield RowBlock(rows, squares, targets, factors, weights, own)
 
 
 class Blocks:
@@ -166,12 +179,21 @@ class Blocks:
     def release(
         self, total: WeightedTotal, sensitivity: float, unit: float, mu: float, source: ByteSource
     ) -> Noisy:
-        """Release the total of all rows, a vector in steps of 1/unit.
+        """Release the total of all rows, as :func:`released`."""
+        return released(self.fold(total).value, sensitivity, unit, mu, source)
 
-        Guarantee: ``mu``-GDP when a row is added or removed, if the sensitivity is the total's.
-        """
-        noisy = gaussian_release(self.fold(total).value, sensitivity, mu, source)
-        return Noisy(noisy.astype(np.float64) / unit, sensitivity / unit / mu)
+
+def released(
+    exact: NDArray[np.object_], sensitivity: float, unit: float, mu: float, source: ByteSource
+) -> Noisy:
+    """Release a vector or a symmetric matrix in steps of 1/unit.
+
+    Guarantee: ``mu``-GDP if the sensitivity is that of the exact one. A matrix's noise is smaller
+    by sqrt(2) off the diagonal.
+    """
+    mechanism = gaussian_release if exact.ndim == 1 else symmetric_gaussian_release
+    noisy = mechanism(exact, sensitivity, mu, source)
+    return Noisy(noisy.astype(np.float64) / unit, sensitivity / unit / mu)
 
 
 def exact_gram(blocks: Blocks) -> NDArray[np.object_]:
@@ -190,8 +212,7 @@ def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> Noisy:
     """
     design = blocks.design
     sensitivity = gram_sensitivity(design.squared_radius, design.size, blocks.whole)
-    noisy = symmetric_gaussian_release(exact_gram(blocks), sensitivity, mu, source)
-    return Noisy(noisy.astype(np.float64) / design.unit**2, sensitivity / mu / design.unit**2)
+    return released(exact_gram(blocks), sensitivity, design.unit**2, mu, source)
 
 
 def release_score_moments(
@@ -213,8 +234,7 @@ def release_score_moments(
     moments = DesignMoments(design.size, squared_radius, whole)
     blocks.squared().fold(Mapped(moments, partial(_scores_in_parts, scored)))
     sensitivity = gram_sensitivity(squared_radius, design.size, whole)
-    noisy = symmetric_gaussian_release(moments.value, sensitivity, mu, source)
-    return Noisy(noisy.astype(np.float64) * unit**2, sensitivity / mu * unit**2)
+    return released(moments.value, sensitivity, unit**-2, mu, source)
 
 
 def release_spread(table: Table, scaling: Scaling, mu: float, source: ByteSource) -> Spread:

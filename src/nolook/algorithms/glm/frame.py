@@ -20,8 +20,7 @@ name here       meaning
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -39,7 +38,7 @@ from nolook.algorithms.glm.designs import (
     release_spread,
     whitened_bound,
 )
-from nolook.algorithms.glm.steps import Family
+from nolook.algorithms.glm.families import Family
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
@@ -49,7 +48,10 @@ from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import GaussianRelease, OnStep
 from nolook.tables import Table
 
-__all__ = ["Frame", "NoisyFrame"]
+__all__ = ["Frame", "NoisyFrame", "exposure_range"]
+
+# Exposures are cut at this share of the usual one.
+_LEAST_EXPOSURE = 1.0 / 64.0
 
 
 @frozen(eq=False, kw_only=True)
@@ -79,9 +81,12 @@ class Frame(GaussianRelease):
         GDP parameter of the whole.
     straight : tuple of str or None
         Features that have lines only, where others may have curves; None if all have lines.
+    exposure : str or None
+        Feature that means are in proportion to; it has no slope of its own.
     """
 
     straight: tuple[str, ...] | None = field(default=None, kw_only=True)
+    exposure: str | None = field(default=None, kw_only=True)
 
     #: Shares of mu^2 of the common parts. The scales' part counts the rows, too.
     COMMON: ClassVar[dict[str, float]]
@@ -166,15 +171,17 @@ class Frame(GaussianRelease):
         table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
         kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
-        kept &= ~self._apart(table)
+        exposed = np.array([name == self.exposure for name in table.feature_names], np.bool_)
+        kept &= ~exposed
         placed, used = self._placed(scaling.select(kept)), table.select(kept)
+        rows, exposure = table.select(kept | exposed), _exposure(scaling, kept, exposed)
         spread, start = Spread.standard(placed.features.size), np.zeros(0)
         if "spread" in self.COMMON:
             progress("spread")
             spread = release_spread(used, placed, self._mu("spread"), source)
-        blocked = partial(self._blocked, table, kept, scaling)
         if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
-            begin = Beginning(self.FAMILY, blocked, spread, self._mu(self.STEPS), source)
+            mu = self._mu(self.STEPS)
+            begin = Beginning(self.FAMILY, rows, exposure, spread, mu, source)
             searched = ~np.isin(used.feature_names, self.straight)
             room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)
             placed, start = begin.curved(placed, used, searched, room, progress), begin.theta
@@ -187,8 +194,8 @@ class Frame(GaussianRelease):
         bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
         unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
         squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
-        design = WeightedDesign(placed, squared, unit, spread, start=start)
-        blocks = Blocks(*blocked(design), copy_room(scaling, design.size, table.unit))
+        design = WeightedDesign(placed, squared, unit, spread, start=start, **exposure)
+        blocks = Blocks(rows, design, copy_room(scaling, design.size, table.unit))
         return scaling, kept, blocks
 
     def _steps_mu(self, design: WeightedDesign) -> float:
@@ -196,17 +203,22 @@ class Frame(GaussianRelease):
         left = AFTER_CURVES if design.scaling.curves else 1.0
         return math.sqrt(left) * self._mu(self.STEPS)
 
-    def _apart(self, table: Table) -> Flags:
-        """Return a mask of the features that have no slope of their own."""
-        return np.zeros(len(table.feature_names), dtype=np.bool_)
-
-    def _blocked(
-        self, table: Table, kept: Flags, scaling: Scaling, design: WeightedDesign
-    ) -> tuple[Table, WeightedDesign]:
-        """Return the design of the blocks of rows."""
-        del scaling
-        return table.select(kept), design
-
     def _placed(self, scaling: Scaling) -> Scaling:
         """Return the scaling by which targets are standardised."""
         return scaling
+
+
+def _exposure(scaling: Scaling, kept: Flags, exposed: Flags) -> dict[str, Any]:
+    """Return a design's arguments for the column of exposures, if there is one."""
+    if not exposed.any():
+        return {}
+    place = int(exposed.argmax())
+    return {"exposed": int(kept[:place].sum()), "exposures": exposure_range(scaling, place)}
+
+
+def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:
+    """Return the usual exposure, and between which two they are cut; all above 0."""
+    center, high = float(scaling.center[place]), float(scaling.high[place])
+    if not (scaling.detected[place] and center > 0.0):
+        return 1.0, 1.0, 1.0
+    return center, center * _LEAST_EXPOSURE, max(center, high)

@@ -39,8 +39,8 @@ class NoisyLikelihood(NoisyFrame):
     curvature: Noisy  # at the last of them
     arrived: bool  # whether the steps ended because gradients told no more than noise
     theta: Vector  # the estimate, the constant first, shape (d,)
-    detected: bool  # whether the gradients told more than noise
-    scores: Noisy | None  # sum of s s', s a row's part of the gradient at theta
+    detected: bool = False  # whether the gradients told more than noise
+    scores: Noisy | None = None  # sum of s s', s a row's part of the gradient at theta
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""

@@ -15,10 +15,10 @@ from typing import ClassVar
 import numpy as np
 from attrs import asdict, frozen
 
-from nolook._arrays import Matrix, Vector
+from nolook._arrays import Vector
 from nolook.algorithms.glm.additive_priors import shrink
 from nolook.algorithms.glm.clips import (
-    CLIPS,
+    Clip,
     release_clip,
     release_clipped_scores,
     release_products,
@@ -26,8 +26,9 @@ from nolook.algorithms.glm.clips import (
 from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, combine_gradients
+from nolook.algorithms.glm.families import LINEAR
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
-from nolook.algorithms.glm.steps import Family, score_law
+from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import Scaling
@@ -36,7 +37,6 @@ from nolook.privacy.release import OnStep
 from nolook.statistics.grid_models import GridModel
 from nolook.statistics.weighted_rows import (
     ERROR_UNIT,
-    PRODUCT_UNIT,
     ModelErrors,
     errors_sensitivity,
 )
@@ -50,36 +50,11 @@ CLIPPED_AT = (0, 2)
 
 
 @frozen(eq=False)
-class Clips:
-    """The clips of gradients, in standardised units."""
-
-    bounds: Vector  # K at each gradient
-    edges: Vector  # half octaves of max(|u_x|, 2 u_0) |rho|
-    counts: Matrix  # noisy counts between them, one more than edges, for each histogram
-    sigma: float  # of the counts' noise
-
-    def residuals(self, gram: Matrix, gram_sigma: float) -> float:
-        """Return the mean of m^2 rho^2 over that of m^2, m = max(|u_x|, 2 u_0), or a little more.
-
-        One standard deviation up, from the bins of the last histogram below the clip: those above
-        hold few rows and much noise.
-        """
-        low, counts = np.append(0.0, self.edges), self.counts[-1]
-        high = np.append(low[1:], 2.0 * low[-1])
-        squares = (low**2 + low * high + high**2) / 3.0
-        squares[low > 0.99 * self.bounds[-1]] = 0.0
-        total = max(float(squares @ counts), 0.0)
-        total += self.sigma * float(np.sqrt(squares @ squares))
-        moments = max(float(gram.trace() - gram[0, 0]), 4.0 * float(gram[0, 0]))
-        return total / max(moments, gram_sigma)
-
-
-@frozen(eq=False)
 class NoisyRegression(NoisyFrame):
     """The release, in standardised units: all later results follow from it."""
 
     seen: Gradients  # noisy sums of u rho, each row's part clipped, and the models they are of
-    clips: Clips
+    clip: Clip  # of the last gradients
     theta: Vector  # the estimate, the constant first, shape (d,)
     chosen: tuple[int, ...] | None  # features with a slope, counted from 0 among those kept
     scores: Noisy  # sum of s s', s a row's part of the gradient at theta, clipped
@@ -93,7 +68,7 @@ class NoisyRegression(NoisyFrame):
         And the variance along each direction by which the last step may err: a square's is exact.
         """
         combined = combine_gradients(self.gram, self.gram_sigma, self.seen)
-        residuals = self.clips.residuals(self.gram, self.gram_sigma)
+        residuals = self.clip.residuals(self.gram, self.gram_sigma)
         return combined, residuals, self.gram_sigma, np.zeros(len(self.gram))
 
     @property
@@ -129,7 +104,7 @@ class LinearRelease(Frame):
         "sides": (0.005, "counts of large errors on either side"),
         "scores": (0.025, "second moments of the rows' gradients"),
     }
-    FAMILY: ClassVar = Family(GridModel, np.ones_like, mean=float, score=float)
+    FAMILY: ClassVar = LINEAR
     OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:
@@ -139,8 +114,8 @@ class LinearRelease(Frame):
         model without features find as the target's centre.
         """
         found, blocks = self._begun(table, source, progress)
-        seen, clips = self._descend(blocks, found, source, progress)
-        theta, chosen = self._estimate(found, seen, clips)
+        seen, clip = self._descend(blocks, found, source, progress)
+        theta, chosen = self._estimate(found, seen, clip)
         if not found.scaling.detected[-1]:
             scaling, mean = found.scaling, min(max(float(theta[0]), -TARGET_LIMIT), TARGET_LIMIT)
             center, scale = float(scaling.center[-1]), float(scaling.scale[-1])
@@ -154,16 +129,15 @@ class LinearRelease(Frame):
         progress("errors")
         sizes = release_errors(blocks, theta, self._mu("errors"), source)
         progress("sides")
-        clip = float(clips.bounds[-1])
-        sides = release_sides(blocks, theta, clip, self._mu("sides"), source)
+        sides = release_sides(blocks, theta, clip.bound, self._mu("sides"), source)
         progress("scores")
-        scores = release_clipped_scores(blocks, model, clip, self._mu("scores"), source)
-        own = seen, clips, theta, chosen, scores, fit, sizes, sides
+        scores = release_clipped_scores(blocks, model, clip.bound, self._mu("scores"), source)
+        own = seen, clip, theta, chosen, scores, fit, sizes, sides
         return NoisyRegression(*own, **asdict(found, recurse=False))
 
     def _descend(
         self, blocks: Blocks, found: NoisyFrame, source: ByteSource, progress: OnStep
-    ) -> tuple[Gradients, Clips]:
+    ) -> tuple[Gradients, Clip]:
         """Take preconditioned steps along noisy gradients."""
         design, size = blocks.design, blocks.design.size
         values, vectors = np.linalg.eigh(found.gram)
@@ -171,33 +145,28 @@ class LinearRelease(Frame):
         solved = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
         whole = self._steps_mu(design)
         mu, clip_mu = whole / math.sqrt(GRADIENTS), self._mu("clips", len(CLIPPED_AT))
-        theta, most = np.zeros(size), 0
+        theta, seen = np.zeros(size), Gradients.none(size)
         theta[: design.start.size] = design.start
-        counts: list[Vector] = []
-        seen, bounds = Gradients.none(size), []
         for number in range(GRADIENTS):
             model = GridModel(*design.on_grid(theta))
             if number in CLIPPED_AT:
-                progress(f"sizes {len(counts) + 1}")
-                most, sizes = release_clip(blocks, model, whole, clip_mu, source)
-                counts.append(sizes)
+                progress("sizes")
+                clip = release_clip(blocks, model, whole, clip_mu, source)
             progress(f"gradient {number + 1}")
-            gradient = release_products(blocks, model, most, mu, source)
+            gradient = release_products(blocks, model, clip.most, mu, source)
             theta = model.spacing * model.whole
             seen = seen.and_one(theta, gradient)
-            bounds.append(most)
             theta = theta + solved @ gradient.value
-        clips = np.array(bounds) / (design.unit * PRODUCT_UNIT)
-        return seen, Clips(clips, design.norm * CLIPS, np.array(counts), 1.0 / clip_mu)
+        return seen, clip
 
     def _estimate(
-        self, found: NoisyFrame, seen: Gradients, clips: Clips
+        self, found: NoisyFrame, seen: Gradients, clip: Clip
     ) -> tuple[Vector, tuple[int, ...] | None]:
         """Estimate the model; of k features only, if k is given. Post-processing."""
         gram, sigma = found.gram, found.gram_sigma
         combined = combine_gradients(gram, sigma, seen)
         if any(found.curves):
-            return shrink(combined, found, clips.residuals(gram, sigma), sigma).theta, None
+            return shrink(combined, found, clip.residuals(gram, sigma), sigma).theta, None
         detected, rows = len(gram) - 1, found.scaling.rows.value
         if self.k is None or (self.k != "auto" and int(self.k) >= detected) or detected < 2:
             return combined.theta, None if self.k is None else tuple(range(detected))

@@ -80,8 +80,7 @@ def linear_model(release: NoisyRegression, alike: int = 1) -> LinearModel:
     rows, scale = release.scaling.rows, float(release.scaling.scale[-1])
     errors = release.errors.distribution(ERROR_EDGES, rows.value, rows.error**2)
     errors = evolve(errors, sampled=alike)
-    clip = float(release.clips.bounds[-1]) / release.norm
-    cut = cut_errors(release.sides, errors, release.scaling, clip)
+    cut = cut_errors(release.sides, errors, release.scaling, release.clip.bound / release.norm)
     whole = share_beyond(errors, LARGEST_ERROR) <= _MOST_CUT
     measures = {name: error_quantile(errors, scale, each) for name, each in ERROR_SHARES.items()}
     return LinearModel(

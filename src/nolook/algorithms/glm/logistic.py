@@ -9,35 +9,25 @@ The proof is ``logistic.md``; names are those of :mod:`nolook.algorithms.glm.fra
 
 from __future__ import annotations
 
-import math
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from attrs import asdict, evolve, frozen
-from scipy.special import expit, logit, ndtri
+from scipy.special import ndtri
 
 from nolook._arrays import Matrix, Vector
-from nolook.algorithms.glm.additive import LEAST_MEAN
 from nolook.algorithms.glm.descent import Descent
-from nolook.algorithms.glm.designs import Blocks, release_score_moments
+from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Noisy
+from nolook.algorithms.glm.families import LOGISTIC
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
-from nolook.algorithms.glm.steps import Family, Steps, score_law
+from nolook.algorithms.glm.steps import Steps, score_law
 from nolook.algorithms.scaling import release_bins
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
 from nolook.statistics.class_counts import ClassBalance, ScoreCounts, balance_sensitivity
-from nolook.statistics.grid_models import ClassModel
 from nolook.statistics.histograms import histograms_sensitivity
-from nolook.statistics.weighted_rows import (
-    RESIDUAL_UNIT,
-    SCORE_UNIT,
-    UnitProducts,
-    unit_products_sensitivity,
-    unit_scores,
-)
 from nolook.tables import Table
 
 __all__ = ["LogisticRelease", "NoisyLogistic", "score_edges"]
@@ -54,40 +44,6 @@ class NoisyLogistic(NoisyLikelihood):
 
     balance: Noisy  # number of rows of class 1, less that of class 0
     fit: Noisy  # counts by class, class 0 first, between `score_edges`
-
-
-#: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
-#: most 1/4, and where the scores' law is far from normal its mean is no guide.
-LOGISTIC = Family(
-    ClassModel,
-    lambda scores: expit(scores) * expit(-scores),
-    mean=expit,
-    score=logit,
-    means=(LEAST_MEAN, 1.0 - LEAST_MEAN),
-    first=lambda _: 0.5,
-    dispersion=lambda _: 1.0,
-    bounded=True,
-    least=1.0 / 8.0,
-)
-
-
-class ClassDescent(Descent):
-    """Gradients of the weighted likelihood of two classes: what a row adds is bounded."""
-
-    GRID = RESIDUAL_UNIT
-
-    def at(self, theta: Vector) -> ClassModel:
-        """Round a model to the rows' grid."""
-        return ClassModel(*self.blocks.design.on_grid(theta))
-
-    def products(self, theta: Vector) -> UnitProducts:
-        """Return the sum of u f (y - p)."""
-        return UnitProducts(self.at(theta), self.blocks.whole)
-
-    def sensitivity(self) -> float:
-        """Return the L2 sensitivity of that sum."""
-        design = self.blocks.design
-        return unit_products_sensitivity(design.squared_radius, design.size, self.blocks.whole)
 
 
 @frozen
@@ -120,35 +76,22 @@ class LogisticRelease(Frame):
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyLogistic:
         """Release what a model of a table whose target holds 0 and 1 follows from."""
         begun, blocks = self._begun(table, source, progress)
-        design = blocks.design
         progress("classes")
         balance = self._balance(blocks, source)
-        base = np.zeros(design.size)
-        base[0] = _base_log_odds(balance, begun.scaling.rows.value)
-        steps = Steps(LOGISTIC, base)
-        descent = ClassDescent(self._steps_mu(design), begun, blocks, source, steps)
-        found = descent.run(progress)
-        # By the curvature at the base rate: where classes are far apart, hardly any is left.
-        rate = 0.25 / math.cosh(0.5 * base[0]) ** 2
-        detected = steps.stands_out(begun.gram, begun.gram_sigma, rate, found.seen)
-        counts = np.zeros((2, 1))
-        scores: Noisy | None = None
-        if detected:
-            model, radius = descent.at(found.theta), design.squared_radius
-            progress("fit")
-            edges = score_edges(found.theta, begun.gram)
-            exact = blocks.fold(ScoreCounts(model, edges)).value.reshape(1, -1)
-            counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
-            progress("scores")
-            scored, unit = partial(unit_scores, model, radius), design.norm / SCORE_UNIT
-            mu = self._mu("scores")
-            scores = release_score_moments(blocks, scored, SCORE_UNIT**2, unit, mu, source)
-        fit = Noisy(counts, histograms_sensitivity(1, "add-remove") / self._mu("fit"))
+        rate = _base_rate(balance, begun.scaling.rows.value)
         # A model's value is log-odds.
         begun = evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0))
-        known: dict[str, Any] = {"steps": steps, "detected": detected, "scores": scores}
-        known |= asdict(begun, recurse=False) | asdict(found, recurse=False)
-        return NoisyLogistic(balance, fit, **known)
+        steps, mu = Steps.at_mean(LOGISTIC, rate, len(begun.gram)), self._steps_mu(blocks.design)
+        descent = Descent(mu, begun, blocks, source, steps)
+        found = descent.run(progress)
+        progress("fit")
+        edges = score_edges(found.theta, begun.gram)
+        exact = blocks.fold(ScoreCounts(descent.at(found.theta), edges)).value.reshape(1, -1)
+        counts = release_bins(exact, self._mu("fit"), blocks.whole, source).reshape(2, -1)
+        fit = Noisy(counts, histograms_sensitivity(1, "add-remove") / self._mu("fit"))
+        progress("scores")
+        found = descent.judged(found, self._mu("scores"))
+        return NoisyLogistic(balance, fit, **asdict(found, recurse=False))
 
     def _balance(self, blocks: Blocks, source: ByteSource) -> Noisy:
         """Release by how many rows class 1 is ahead."""
@@ -156,11 +99,10 @@ class LogisticRelease(Frame):
         return blocks.release(ClassBalance(), whole * balance_sensitivity(), whole, mu, source)
 
 
-def _base_log_odds(balance: Noisy, rows: float) -> float:
-    """Return the log-odds of class 1 without features."""
+def _base_rate(balance: Noisy, rows: float) -> float:
+    """Return the share of class 1."""
     least = min(max(0.5 * balance.sigma / rows, _LEAST_RATE), _MOST_DOUBT)
-    rate = min(max(0.5 + 0.5 * float(balance.value[0]) / rows, least), 1.0 - least)
-    return math.log(rate / (1.0 - rate))
+    return min(max(0.5 + 0.5 * float(balance.value[0]) / rows, least), 1.0 - least)
 
 
 def score_edges(theta: Vector, gram: Matrix) -> Vector:

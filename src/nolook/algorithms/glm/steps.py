@@ -22,7 +22,6 @@ name here         meaning
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -30,12 +29,10 @@ from attrs import evolve, frozen
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, likeliest_prior
-from nolook.algorithms.scaling import Scaling
-from nolook.statistics.grid_models import GridModel
+from nolook.algorithms.glm.families import NORMAL_PLACES, Family
 
 __all__ = [
     "HIDDEN_EFFECT",
-    "Family",
     "Metric",
     "Steps",
     "hidden_effect",
@@ -69,11 +66,6 @@ _NOISE_DEVIATIONS, _SAMPLING_SHARE = 2.0, 0.2
 # Log-likelihood by which slopes must beat noise and chance.
 _EVIDENCE = 4.0
 
-# The standard normal law, for means over it.
-NORMAL_PLACES = np.linspace(-3.0, 3.0, 61)
-NORMAL_WEIGHTS = np.exp(-0.5 * NORMAL_PLACES**2)
-NORMAL_WEIGHTS /= NORMAL_WEIGHTS.sum()
-
 
 def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
     """Return mean and deviation of the log-odds that a model gives the rows."""
@@ -85,32 +77,6 @@ def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
 def hidden_effect(theta: Vector, gram: Matrix) -> float:
     """Return the deviation that the model is allowed along a direction, were noise to hide it."""
     return max(1.0, HIDDEN_EFFECT * score_law(theta, gram)[1])
-
-
-@frozen
-class Family:
-    """A family of outcomes: its mean as a function of the scores, and how gradients follow it."""
-
-    model: type[GridModel]
-    slopes: Callable[[Vector], Vector]  # of means, at scores
-    mean: Callable[[float], float]  # at a score
-    score: Callable[[float], float]  # of a mean
-    means: tuple[float, float] = (-math.inf, math.inf)  # between which the first are kept
-    first: Callable[[Scaling], float] = lambda _: 0.0  # the mean to begin at
-    #: How many times the slope targets vary at a mean; None if by what lines leave of 1.
-    dispersion: Callable[[float], float] | None = None
-    #: Whether residuals are 1 at most, and not only as large as they vary.
-    bounded: bool = False
-    #: What h is taken for at least where a step is to be safe.
-    least: float = 0.0
-    #: By how much the scores' deviation may change in a step.
-    longest: float = math.inf
-    #: The curvature that gradients show may be so many times the metric's.
-    secants: tuple[float, float] = (0.25, 1.0)
-
-    def weights(self, mean: float, deviation: float) -> Vector:
-        """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
-        return np.asarray(NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES))
 
 
 @frozen(eq=False)
@@ -175,6 +141,18 @@ class Steps:
     family: Family
     base: Vector
     dispersion: float = 1.0  # how many times the curvature sampling's variance is
+
+    @classmethod
+    def at_mean(cls, family: Family, mean: float, size: int) -> Self:
+        """Begin at a model without slopes, of this many entries."""
+        dispersion = 1.0 if family.dispersion is None else family.dispersion(mean)
+        return cls(family, np.zeros(size), dispersion).beside(float(family.score(mean)))
+
+    def beside(self, score: float) -> Self:
+        """Return the same steps from another model without slopes."""
+        base = np.zeros(self.base.size)
+        base[0] = score
+        return evolve(self, base=base)
 
     def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
         """Combine gradients as observations of the model less the base's.

@@ -1,0 +1,97 @@
+"""Families of outcomes, a row of a table each: what their means are, and how these grow.
+
+A release of any family is followed in the same way. What differs is its mean as a function of the
+scores, how much targets vary about it, and whether what a row adds to a gradient has a bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from scipy.special import expit, logit
+
+from nolook._arrays import Vector
+from nolook.algorithms.scaling import Scaling
+from nolook.kernels.row_models import exponentials
+from nolook.statistics.grid_models import LARGEST_MEAN, ClassModel, CountModel, GridModel
+
+__all__ = ["LINEAR", "LOG", "LOGISTIC", "NORMAL_PLACES", "Family"]
+
+# Means are at least this share, or so many scales, before lines are followed.
+_LEAST_MEAN = 1e-3
+_MOST_DISPERSED = 5.0
+
+# The standard normal law, for means over it.
+NORMAL_PLACES = np.linspace(-3.0, 3.0, 61)
+NORMAL_WEIGHTS = np.exp(-0.5 * NORMAL_PLACES**2)
+NORMAL_WEIGHTS /= NORMAL_WEIGHTS.sum()
+
+
+@frozen
+class Family:
+    """A family of outcomes: its mean as a function of the scores, and how gradients follow it."""
+
+    model: Callable[..., Any]  # of weighted rows, on their grid
+    slopes: Callable[[Vector], Vector]  # of means, at scores
+    mean: Callable[[float], float]  # at a score
+    score: Callable[[float], float]  # of a mean
+    means: tuple[float, float] = (-math.inf, math.inf)  # between which the first are kept
+    first: Callable[[Scaling], float] = lambda _: 0.0  # the mean to begin at
+    #: How many times the slope targets vary at a mean; None if by what lines leave of 1.
+    dispersion: Callable[[float], float] | None = None
+    #: Whether residuals are 1 at most, so that nothing a row adds has to be clipped.
+    bounded: bool = False
+    #: What slopes are cut at, where scores are that high.
+    steepest: Callable[[float], float] = lambda _: 1.0
+    #: What h is taken for at least where a step is to be safe.
+    least: float = 0.0
+    #: By how much the scores' deviation may change in a step.
+    longest: float = math.inf
+    #: The curvature that gradients show may be so many times the metric's.
+    secants: tuple[float, float] = (0.25, 1.0)
+
+    def weights(self, mean: float, deviation: float) -> Vector:
+        """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
+        return np.asarray(NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES))
+
+
+#: The mean is the score.
+LINEAR = Family(GridModel, np.ones_like, mean=float, score=float)
+
+#: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
+#: most 1/4, and where the scores' law is far from normal its mean is no guide.
+LOGISTIC = Family(
+    ClassModel,
+    lambda scores: expit(scores) * expit(-scores),
+    mean=expit,
+    score=logit,
+    means=(_LEAST_MEAN, 1.0 - _LEAST_MEAN),
+    first=lambda _: 0.5,
+    dispersion=lambda _: 1.0,
+    bounded=True,
+    steepest=lambda _: 0.25,
+    least=1.0 / 8.0,
+)
+
+
+def _exponential(scores: Vector) -> Vector:
+    return np.minimum(exponentials(scores), LARGEST_MEAN)
+
+
+#: How means of counts grow. Targets vary by their scale at most, or few scales each.
+LOG = Family(
+    CountModel,
+    _exponential,
+    mean=math.exp,
+    score=math.log,
+    means=(_LEAST_MEAN, LARGEST_MEAN),
+    first=lambda found: found.median[-1] / found.scale[-1],
+    dispersion=lambda mean: min(1.0 / mean, _MOST_DISPERSED),
+    steepest=lambda score: float(_exponential(np.array([score]))[0]),
+    longest=1.0,
+    secants=(0.25, 4.0),
+)
