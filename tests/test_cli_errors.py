@@ -374,7 +374,7 @@ SCHEMAS = {
     "float": '[columns]\nage = "float"',
     "column": f'[columns]\nagee = "number"\n{TARGET}',
     "target": f'[columns]\nage = "number"\n{TARGET}',
-    "parts": ('[columns]\nborn = {type = "date", parts = ["month"]}\nweight = "identifier"\n'),
+    "parts": ('[columns]\nborn = "date"\nweight = "identifier"\n'),
     "other": '[columns]\nheight = "date"',
     "empty": f'[columns]\nsmoker = {{type = "category", levels = []}}\n{TARGET}',
     "visits": '[columns]\nwho = {type = "identifier", use = "unit"}',

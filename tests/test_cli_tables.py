@@ -264,12 +264,12 @@ def test_columns_named_as_all_levels_of_one_category_are_recognised(cli, tables)
     assert "item" not in out.partition("Linear model")[0]
 
 
-def test_a_date_left_out_is_not_listed_by_its_parts(cli):
+def test_a_date_left_out_is_not_listed(cli):
     Path("dates.csv").write_text("born,age,y\n2020-01-01,1,2\n")
     Path("dates.toml").write_text(
-        '[columns]\nborn = {type = "date", parts = ["month", "weekday"]}\nage = "number"\n'
+        '[columns]\nborn = "date"\nmonth = {month_of = "born"}\nage = "number"\n'
     )
-    words = ("fit", "dates.csv", "-s", "dates.toml", "-t", "y", "-x", "born", *SEED)
+    words = ("fit", "dates.csv", "-s", "dates.toml", "-t", "y", "-x", "born,month", *SEED)
     assert "born" not in cli(*words).out
 
 

@@ -311,7 +311,7 @@ DECLARED = {
     },
     "words": {"word": {"type": "boolean", "true": ["yes"], "false": ["no"]}, "a": "number"},
     "texts": {"a": WARDS, "city": "number", "word": "boolean", "b": "number"},
-    "dates": {"city": "date", "whole": {"type": "date", "parts": ["month"]}, "b": "number"},
+    "dates": {"city": "date", "whole": "date", "month": {"month_of": "whole"}, "b": "number"},
     "times": {"city": {"type": "datetime", "pattern": "%Y-%m-%d %H:%M"}, "b": "number"},
     "no feature": {"city": "identifier", "word": "text", "whole": UNIT, "b": "number"},
     "another table": {"town": WARDS, "b": "number"},

@@ -24,7 +24,8 @@ decimal = ","
 a = "number"
 "b, c" = {type = "boolean", true = ["JA"], false = ["NEIN"]}
 c = {type = "category", levels = ["A", "B", "..."]}
-d = {type = "date", pattern = "%d.%m.%Y", parts = ["year", "weekday"], years = [2020]}
+d = {type = "date", pattern = "%d.%m.%Y"}
+e = {year_of = "d", years = [2020]}
 y = {type = "number", use = "target", currency = ["CHF"], percent = false}
 z = "text"
 """
@@ -45,9 +46,7 @@ TEXTS = {
     "10 megabytes": b"# " + b"x" * 10_000_000,
     "10 megabytes of names": b"[columns]\n" + b'aaaaaaaa = "number"\n' * 500_000,
     "huge number": b"[columns]\na = " + b"9" * 100_000,
-    "huge year": b'[columns]\na = {type = "date", parts = ["year"], years = ['
-    + b"9" * 5000
-    + b"]}",
+    "huge border": b'[columns]\na = {bins_of = "b", borders = [' + b"9" * 5000 + b"]}",
     "line break": b'[columns]\n"a\\nb" = "nmber"',
     "escape": b'[columns]\n"a\\u001b[31m" = {type = "number", "u\\u001b[31mse" = 1}',
     "file is a list": b"[[file]]\n",
@@ -78,7 +77,7 @@ VALUES = st.recursive(
 SETTINGS = st.dictionaries(
     st.sampled_from([
         "type", "use", "missing", "decimal", "thousands", "currency", "percent", "true", "false",
-        "levels", "pattern", "origin", "parts", "years", "other", "delimiter", "quote", "encoding",
+        "levels", "pattern", "origin", "year_of", "other", "delimiter", "quote", "encoding",
         "header", "comment", "multiline", "given_use",
     ]),
     VALUES, max_size=4,

@@ -201,8 +201,9 @@ DECLARED = {
     "number": {"target": "y", "features": ["c"], "schema": {"columns": {"c": "number"}}},
     "integer": {"target": "y", "features": ["c"], "schema": {"columns": {"c": "integer"}}},
     "boolean": {"target": "c", "features": ["y"], "positive": "1", "negative": "0"},
-    "date": {"target": "y", "features": ["c"], "schema": {"columns": {"c": {
-        "type": "date", "pattern": "%Y-%m-%d", "parts": ["month", "weekday"]}}}},
+    "date": {"target": "y", "features": ["month", "weekday"], "schema": {"columns": {
+        "c": {"type": "date", "pattern": "%Y-%m-%d", "use": "nothing"},
+        "month": {"month_of": "c"}, "weekday": {"weekday_of": "c"}}}},
     "moment": {"target": "y", "features": ["c"], "schema": {"columns": {"c": {
         "type": "date", "pattern": "%Y-%m-%d"}}}},
     "category": {"target": "y", "categories": {"c": ["1", "5"]}},

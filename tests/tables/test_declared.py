@@ -215,37 +215,44 @@ def test_words_that_are_of_no_level_or_of_two_are_refused(merge):
 
 
 DAYS = ["29.02.2024", "01.01.2023", "none", "31.12.2024"]
-PARTED = {"type": "date", "pattern": "%d.%m.%Y", "parts": ["year", "month", "weekday"],
-          "years": [2023, 2024]}  # fmt: skip
+DATED = {
+    "day": {"type": "date", "pattern": "%d.%m.%Y", "use": "nothing"},
+    "year": {"year_of": "day"},
+    "month": {"month_of": "day"},
+    "weekday": {"weekday_of": "day"},
+}
 
 
+@pytest.mark.parametrize("origin", ["1970-01-01", "2024-01-01"])
 @pytest.mark.parametrize("stored", ["csv", "text", "date"])
-def test_parts_of_a_date_are_categories(tmp_path, stored):
+def test_parts_of_a_date_are_categories(tmp_path, stored, origin):
     days = [None if d == "none" else dt.date(*map(int, d.split(".")[::-1])) for d in DAYS]
     source = pa.table({"day": DAYS if stored == "text" else days})
     if stored == "csv":
         source = store(tmp_path / "t.csv", "\n".join(["day", *DAYS]).encode())
-    opened = read_table(source, schema=nolook.Schema({"day": PARTED}), missing="zero")
-    months = [f"day.month={i}" for i in range(2, 13)]
-    weekdays = [f"day.weekday={day}" for day in ("Tue", "Wed", "Thu", "Fri", "Sat", "Sun")]
-    assert opened.feature_names == ("day.year=2024", "day.year=...", *months, *weekdays)
-    assert opened.binary.all()
+    schema = nolook.Schema(DATED | {"day": {**DATED["day"], "origin": origin}})
+    opened = read_table(source, schema=schema, missing="zero")
+    months = [f"month={i}" for i in range(2, 13)]
+    weekdays = [f"weekday={day}" for day in ("Tue", "Wed", "Thu", "Fri", "Sat", "Sun")]
+    assert opened.feature_names == ("year", *months, *weekdays)
+    assert opened.binary[1:].all()
     (read,) = opened.batches()
     days = [day for day in days if day is not None]  # no month stands for one that is missing
-    for day, row in zip(days, read.T, strict=True):
-        expected = {f"day.year={day.year}", f"day.month={day.month}", f"day.weekday={day:%a}"}
-        found = {n for n, one in zip(opened.feature_names, row, strict=True) if one}
+    for day, (year, *marks) in zip(days, read.T, strict=True):
+        expected = {f"month={day.month}", f"weekday={day:%a}"}
+        found = {n for n, one in zip(opened.feature_names[1:], marks, strict=True) if one}
         assert found == expected & set(opened.feature_names)
+        assert year == day.year
 
 
 def test_features_name_the_date_or_its_parts(tmp_path):
     table = pa.table({"day": DAYS, "x": [1.0, 2.0, 3.0, 4.0]})
-    schema = nolook.Schema({"day": PARTED, "x": "number"})
-    whole = read_table(table, features=["day", "x"], schema=schema)
-    assert whole.n_columns == 2 + 11 + 6 + 1
-    part = read_table(table, features=["x", "day.weekday"], schema=schema)
+    schema = nolook.Schema({**DATED, "x": "number"})
+    whole = read_table(table, features=["day", "month", "x"], schema=schema)
+    assert whole.n_columns == 1 + 11 + 1
+    part = read_table(table, features=["x", "weekday"], schema=schema)
     assert part.n_columns == 1 + 6
-    assert list(part.read_options()["schema"]["columns"]) == ["day", "x"]
+    assert {*part.read_options()["schema"]["columns"]} == {"day", "weekday", "x"}
     again = read_table(table, **part.read_options())
     assert again.feature_names == part.feature_names
     np.testing.assert_array_equal(next(again.batches()), next(part.batches()))

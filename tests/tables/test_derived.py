@@ -48,6 +48,8 @@ def column(source: pa.Table = ROWS, *, sex: object = SEX, **settings: object) ->
         ({"product_of": ["n", "sex=F"], "sex": {**SEX, "undeclared": "missing"}},
          [0, 0, None, None, None, 1, 0]),
         ({"product_of": ["b", "sex=F"]}, [1, 0, 0, None, None, 1, 0]),
+        ({"missing_of": "x"}, [0, 0, 1, 1, 1, 0, 0]),
+        ({"missing_of": "b"}, [0, 0, 0, 1, 0, 0, 0]),
     ],
 )  # fmt: skip
 def test_each_cell_is_the_function_of_its_row_or_missing(settings, expected):
@@ -68,6 +70,7 @@ def test_bins_contain_their_lower_border():
     (numbers, complete, _), *_ = table.batches_in_place()
     assert complete.tolist() == [True, True, False, False, False, True, True]
     assert numbers[:, complete].tolist() == [[0, 0, 1, 0], [1, 0, 0, 1]]
+    assert read_table(ROWS, **table.read_options()).feature_names == table.feature_names
 
 
 def test_products_of_booleans_and_levels_need_no_scale_search():
@@ -136,8 +139,11 @@ def test_a_schema_with_derived_columns_survives_a_journey():
         "sex": SEX,
         "a": {"log_of": "x"},
         "b": {"square_of": "a", "around": 1.5, "use": "target"},
-        "c": {"product_of": ["x", "sex=F"], "indicator": True},
+        "c": {"product_of": ["x", "sex=F"]},
         "d": {"bins_of": "x", "borders": [0.1, 2.0]},
+        "e": {"year_of": "day"},
+        "f": {"weekday_of": "day"},
+        "g": {"missing_of": "x", "use": "nothing"},
     }
     schema = nolook.Schema(columns)
     assert schema.to_dict() == {"columns": columns}
@@ -160,6 +166,8 @@ REFUSED = [
     ({"bins_of": "x", "borders": [1, 1]}, "ascending numbers"),
     ({"bins_of": "x", "borders": [0, math.inf]}, "ascending numbers"),
     ({"bins_of": "x", "borders": [0], "use": "target"}, "'target' for categories"),
+    ({"month_of": "x", "use": "target"}, "'target' for categories"),
+    ({"year_of": "x", "years": [2020]}, "'years' is not a setting"),
     ({"log_of": "made"}, "'made' are derived from each other"),
 ]
 
@@ -177,6 +185,8 @@ def test_a_derivation_that_is_none_is_refused_in_one_line(settings, said):
     [
         ({"log_of": "z"}, "log_of names 'z', but the table has no such column"),
         ({"log_of": "sex"}, "is of type category; expected a number"),
+        ({"missing_of": "sex"}, "is of type category; expected a number"),
+        ({"month_of": "x"}, "'x', which is not declared to be a date (x = \"date\""),
         ({"product_of": ["x", "sex"]}, "a level such as 'sex=F'"),
         ({"product_of": ["x", "sex=Q"]}, "names 'sex=Q'"),
         ({"product_of": ["x", "day"]}, "day"),

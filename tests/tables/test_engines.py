@@ -55,9 +55,9 @@ def path(tmp_path_factory):
 
 def opened(path, missing="drop-row", **more):
     return read_table(
-        path, "y", features=["a", "b", "c", "when.month"],
+        path, "y", features=["a", "b", "c", "month"],
         categories={"c": ["u", "v", None]}, missing=missing,
-        schema={"columns": {"when": {"type": "date", "parts": ["month"]}}}, **more,
+        schema={"columns": {"when": "date", "month": {"month_of": "when"}}}, **more,
     )  # fmt: skip
 
 

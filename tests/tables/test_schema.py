@@ -24,8 +24,7 @@ FULL = {
         "i": {"type": "integer", "use": "unit"},
         "b": {"type": "boolean", "true": ["JA"], "false": ["NEIN"]},
         "c": {"type": "category", "levels": ["A", "...", "B"]},
-        "d": {"type": "date", "pattern": "%d.%m.%Y", "parts": ["year", "month"],
-              "years": [2020, 2021]},
+        "d": {"type": "date", "pattern": "%d.%m.%Y"},
         "t": {"type": "datetime", "origin": "2020-01-01", "use": "nothing"},
         "y": {"type": "number", "use": "target"},
         "k": {"type": "identifier"},
@@ -90,7 +89,7 @@ def test_columns_by_use():
 def test_what_a_model_keeps_reads_the_same_features():
     with_header = {**FULL, "file": {**FULL["file"], "header": True}}
     schema = nolook.Schema.from_dict(with_header)
-    some = schema.only(["d.month", "n", "i"])
+    some = schema.only(["d", "n", "i"])
     assert list(some.columns) == ["n", "i", "d"]
     assert some.used_as("feature") == ("n", "d")
     assert some.used_as("unit") == ("i",)
@@ -134,8 +133,6 @@ def test_a_models_schema_reads_a_file_without_a_header(tmp_path, header):
             "expected a string with %Y, %m and",
         ),
         ({"columns": {"a": {"type": "date", "origin": "soon"}}}, "expected a day"),
-        ({"columns": {"a": {"type": "date", "parts": ["hour"]}}}, "parts is 'hour'"),
-        ({"columns": {"a": {"type": "date", "parts": ["year"]}}}, "expected both or neither"),
         ({"file": {"encoding": "utf-7"}}, "expected an encoding such as 'utf-8'"),
         ({"file": {"encoding": "shift_jis"}}, "or save the file as UTF-8"),
         ({"file": {"delimiter": ";;"}}, "in file, delimiter is ';;'"),

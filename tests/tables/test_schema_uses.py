@@ -12,7 +12,7 @@ from nolook.tables.read import read_scores
 
 DECLARED = {
     "age": "number",
-    "born": {"type": "date", "parts": ["month"]},
+    "born": {"type": "date"},
     "note": "text",
     "died": {"type": "boolean", "true": ["yes"], "false": ["no"], "use": "target"},
 }
@@ -58,11 +58,11 @@ def test_a_unit_stays_one_in_a_schema_of_some_columns(kind):
 
 
 def test_a_model_keeps_the_order_of_columns_that_have_no_header():
-    kept = nolook.Schema(DECLARED, header=False).only(["born.month"])
+    kept = nolook.Schema(DECLARED, header=False).only(["born"])
     assert list(kept.columns) == list(DECLARED)
     assert kept.used_as("feature") == ("born",)
     assert kept.used_as("target") == ()
-    assert list(nolook.Schema(DECLARED).only(["born.month"]).columns) == ["born"]
+    assert list(nolook.Schema(DECLARED).only(["born"]).columns) == ["born"]
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_a_declared_category_may_be_the_target_of_a_release(tmp_path, stored, le
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_a_date_of_no_use_gives_no_parts(tmp_path, stored):
+def test_a_date_of_no_use_is_no_feature(tmp_path, stored):
     (tmp_path / "t.csv").write_text("a,born,y\n1,2020-01-01,3\n")
     source = pa.table({"a": [1], "born": pa.array([0], pa.date32()), "y": [3]})
-    born = {"type": "date", "parts": ["month"], "use": "nothing"}
+    born = {"type": "date", "use": "nothing"}
     columns = {"a": "number", "born": born, "y": {"type": "number", "use": "target"}}
     opened = read_table(source if stored else tmp_path / "t.csv", schema=nolook.Schema(columns))
     assert opened.feature_names == ("a",)

@@ -219,4 +219,4 @@ def _kind(annotation: Any, form: Any) -> str:  # noqa: ANN401 -- what Typer take
 
 def _fits(column: ColumnSchema, types: Sequence[str]) -> bool:
     usable = column.use in {"feature", "target"} or column.type in {"number", "integer", "boolean"}
-    return column.type in types and usable and not column.parts
+    return column.type in types and usable

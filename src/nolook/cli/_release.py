@@ -245,11 +245,10 @@ class Release(Reading):
     def told(self, columns: Features) -> Table:
         """Open the table; list the columns left out, and those that may identify persons."""
         from nolook.report.column_hints import column_hints
-        from nolook.tables.design import GAP
 
         table = self.opened(columns)
         for name in self.gaps.indicated:
-            if f"{name}={GAP}" not in table.feature_names:
+            if name not in table.feature_names:
                 raise ParameterError(
                     f"--missing indicator names {name!r}, which is not a numeric feature "
                     "(leave it out)"
@@ -263,6 +262,11 @@ class Release(Reading):
         """Open the table for a model's columns, or all that are described; reads no row."""
         schema = self._without(column_names(columns.exclude, "--exclude"))
         options = column_options(columns.features, columns.categories)
+        if "features" in options:
+            from nolook.tables.words import GAP
+
+            indicators = (f"{name}={GAP}" for name in self.gaps.indicated)
+            options["features"] = (*options["features"], *indicators)
         if not isinstance(columns, Columns):
             return self.read(None, schema=schema, **options)
         options |= {"positive": columns.positive, "negative": columns.negative}

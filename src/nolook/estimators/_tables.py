@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from nolook.estimators.releasing import warn_user
 from nolook.estimators.result import Result
 from nolook.tables import Rows, Table, read_table, table_from_arrays, table_from_values
 from nolook.tables.design import usual_missing
-from nolook.tables.schema import Schema, as_schema
+from nolook.tables.schema import as_schema
 
 
 def training_table(estimator: Any, X: object, y: object, *, target: bool = True) -> Table:  # noqa: ANN401
@@ -103,8 +102,12 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     known = [*getattr(estimator, "feature_names_in_", ())]
     if names and ("schema" in options or options["categories"]):
         declared = as_schema(options.get("schema")).only(options["features"])
-        absent = [name for name in _sources(options, declared) if name not in there]
-        if not (absent and there.issuperset(known)):
+        absent = [
+            name
+            for name in options["features"]
+            if name not in there and name not in declared.derived
+        ]
+        if not (there.issuperset(known) and (absent or there.intersection(declared.derived))):
             if absent:
                 absences = ", ".join(map(repr, absent))
                 raise TableError(f"X has no column {absences}, which the fit used")
@@ -114,12 +117,6 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     if 0 < len(own) < len(names):
         X = X.select(own) if isinstance(X, pa.Table) else X[own]
     return X
-
-
-def _sources(options: Mapping[str, Any], declared: Schema) -> list[str]:
-    """Return the columns of a frame that features are, or are parts of; not those derived."""
-    of = {part: name for name, each in declared.columns.items() for part in each.features(name)}
-    return [of.get(name, name) for name in options["features"] if name not in declared.derived]
 
 
 def prediction_rows(estimator: Any, X: object) -> Vector:  # noqa: ANN401

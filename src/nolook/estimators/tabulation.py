@@ -37,8 +37,7 @@ from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, Pu
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
-from nolook.tables.design import GAP
-from nolook.tables.words import OTHERS
+from nolook.tables.words import GAP, OTHERS
 
 __all__ = [
     "Description",

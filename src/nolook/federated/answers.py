@@ -38,8 +38,7 @@ from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_variance
 from nolook.privacy.mechanisms.laplace import laplace_variance
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
-from nolook.tables.design import GAP
-from nolook.tables.words import OTHERS
+from nolook.tables.words import GAP, OTHERS
 
 __all__ = ["block_variance", "calibration", "counts", "distribution"]
 

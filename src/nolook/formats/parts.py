@@ -41,11 +41,8 @@ class ReadOptions(Content, frozen=True, omit_defaults=True):
     def names(self) -> list[str]:
         """The features that a table read so has."""
         levels = check_categories(self.categories)
-        indicated = Schema.from_dict(self.schema).indicated
         return [
-            name
-            for column in self.features
-            for name in Feature(column, levels.get(column), column in indicated).names
+            name for column in self.features for name in Feature(column, levels.get(column)).names
         ]
 
     def labels(self, column: str) -> tuple[str, ...]:

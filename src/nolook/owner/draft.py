@@ -95,7 +95,7 @@ _NOTES = {
     "number": "a value in another format is missing",
     "boolean": "other values are missing",
     "category": 'a feature once it has levels; "..." stands for all other values',
-    "date": 'days since 1970-01-01; parts = ["month"] makes a category',
+    "date": "days since 1970-01-01",
     "identifier": 'not a feature; use = "unit" protects all rows of a patient or household',
     "text": "not a feature",
 }

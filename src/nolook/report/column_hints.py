@@ -19,8 +19,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     """
     schema = table._design.schema
     declared = {} if schema is None else schema.columns
-    made = {each for name, column in declared.items() for each in column.features(name)}
-    known = {*table._design.source_names, *declared, *made}
+    known = {*table._design.source_names, *declared}
     unused = [column for column in table._source.columns if column.name not in {"", *known}]
     numbers = [
         feature.name

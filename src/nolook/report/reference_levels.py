@@ -10,7 +10,7 @@ from nolook.algorithms.glm.level_sets import named_alike
 from nolook.estimators.base import PrivateModel
 from nolook.report.findings import Name
 from nolook.report.sentences import phrase
-from nolook.tables.design import GAP, Feature, labels_of
+from nolook.tables.design import Feature, labels_of
 from nolook.tables.formula import interactions
 from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
@@ -62,10 +62,11 @@ def level_labels(read_options: Mapping[str, Any]) -> dict[str, str]:
 
 def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:
     """Return when a number that is 1 or 0 is 1, and when it is 0."""
-    column, columns = name.removesuffix(f"={GAP}"), read_options["features"]
-    if name not in columns and column in columns:
-        return f"{column} missing", f"{column} known"
-    no, yes, _ = labels_of(None, as_schema(read_options.get("schema")).columns.get(name))
+    schema = as_schema(read_options.get("schema"))
+    derived = schema.derived.get(name)
+    if derived is not None and derived.function == "missing_of":
+        return f"{derived.of[0]} missing", f"{derived.of[0]} known"
+    no, yes, _ = labels_of(None, schema.columns.get(name))
     return f"{name} = {yes}", f"{name} = {no}"
 
 

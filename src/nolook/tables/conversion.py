@@ -21,9 +21,9 @@ from attrs import evolve
 from nolook._arrays import Flags, Integers, Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
-from nolook.tables.derived import Derivation, derive, in_order
+from nolook.tables.derived import OF_DATES, Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
-from nolook.tables.schema import FALSE, PARTS, TRUE, USUAL, ColumnSchema, FileFormat
+from nolook.tables.schema import FALSE, TRUE, USUAL, ColumnSchema, FileFormat
 from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable, readable
 from nolook.tables.words import (
     OTHERS,
@@ -104,11 +104,9 @@ class DeclaredSource:
                     f"{original.name} has a column {column.name!r}, but the schema derives "
                     "one of that name from others (choose another name there)"
                 )
-            full = declared.within(form)
-            for name, part in zip(full.features(column.name), full.parts or (None,), strict=True):
-                kind, convert = conversion(column, full, part)
-                made.append(Column(name, kind, part or full.type))
-                self._made[name] = column.name, convert
+            kind, convert = conversion(column, declared.within(form))
+            made.append(Column(column.name, kind, declared.type))
+            self._made[column.name] = column.name, convert
         self.columns = tuple(made)
         # By name: which declared columns a column is derived from, and how.
         self._derived: dict[str, tuple[tuple[str, ...], Conversion]] = {}
@@ -131,13 +129,10 @@ class DeclaredSource:
 
     def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
         """Add a derived column; raises an error if a column it needs is unknown or not a number."""
-        categories = {
-            n: levels for c, own in declared.items() for n, levels in own.features(c).items()
-        }
         known, of, read, marks = Columns(self), [], [], derived.function == "product_of"
         for each in derived.of:
             base, _, level = each.rpartition("=")
-            levels = categories.get(base) or ()
+            levels = (base in declared and declared[base].all_levels) or ()
             is_level = each not in self._made and (None if level == OTHERS else level) in levels
             column = known.find(base if is_level else each, derived.function)
             if not (is_level or is_number(column.type) or pt.is_boolean(column.type)):
@@ -147,8 +142,16 @@ class DeclaredSource:
                 )
             of.append(column.name)
             marks &= is_level or pt.is_boolean(column.type)
+            if derived.function in OF_DATES:
+                if column.declared not in {"date", "datetime"}:
+                    raise ParameterError(
+                        f"{derived.function} of {name!r} names {each!r}, which is not declared to "
+                        f'be a date ({each} = "date" in a schema)'
+                    )
+                derived = evolve(derived, constants=(_days(declared[each].origin),))
             read.append(partial(_level, levels=levels, level=level) if is_level else numbers_of)
-        kind = TEXT if derived.function == "bins_of" else pa.bool_() if marks else pa.float64()
+        marks |= derived.function == "missing_of"
+        kind = TEXT if derived.levels else pa.bool_() if marks else pa.float64()
         self._derived[name] = tuple(of), partial(_derived, derived=derived, read=read, kind=kind)
         self.columns += (Column(name, kind),)
 
@@ -192,16 +195,14 @@ class DeclaredSource:
         return changed(self, original=other)  # None is replaced before it is read
 
 
-def conversion(
-    column: Column, declared: ColumnSchema, part: str | None = None
-) -> tuple[Any, Conversion]:
-    """Return the type of a declared column, or of a part of its dates, and what makes it.
+def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]:
+    """Return the type of a declared column, and what makes it.
 
     Raises TableError if the column's own type cannot be what was declared.
     """
     kind, wanted, words = column.type, declared.type, in_words(column.type)
     if kind is not None and pt.is_dictionary(kind):
-        made, convert = conversion(evolve(column, type=kind.value_type), declared, part)
+        made, convert = conversion(evolve(column, type=kind.value_type), declared)
         return made, partial(by_word, convert)
     # Booleans have two values by type, whatever words are declared for texts.
     own = wanted == words == "boolean" and declared.false is not None
@@ -215,8 +216,6 @@ def conversion(
             "declare another type (or turn the column into text)"
         )
     _check_words(column, declared)
-    if part is not None:
-        return TEXT, partial(_to_part, declared=declared, part=part)
     return made, partial(way, declared=declared)
 
 
@@ -353,7 +352,7 @@ def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     seconds, present = _seconds(cells, declared)
-    days = seconds / SECONDS_A_DAY - (date.fromisoformat(declared.origin) - date(1970, 1, 1)).days
+    days = seconds / SECONDS_A_DAY - _days(declared.origin)
     days = np.floor(days) if declared.type == "date" else days
     return pa.array(days, pa.float64(), mask=~present)
 
@@ -363,14 +362,8 @@ def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
     return _to_days(times, declared=ColumnSchema("datetime", origin=origin))
 
 
-def _to_part(cells: Any, *, declared: ColumnSchema, part: str) -> Any:  # noqa: ANN401
-    seconds, present = _seconds(cells, declared)
-    # Arrow tells years of 16 bits.
-    numbers = np.floor(seconds / SECONDS_A_DAY).clip(-1e7, 1e7).astype(np.int32)
-    days = pa.array(numbers, mask=~present).view(pa.date32())
-    if part == "weekday":
-        return pa.array(PARTS[part], TEXT).take(pc.day_of_week(days))
-    return (pc.month if part == "month" else pc.year)(days).cast(TEXT)
+def _days(origin: str) -> int:
+    return (date.fromisoformat(origin) - date(1970, 1, 1)).days
 
 
 def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, Flags]:  # noqa: ANN401

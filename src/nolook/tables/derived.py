@@ -25,7 +25,7 @@ from nolook.errors import ParameterError
 from nolook.tables.source import TEXT
 from nolook.tables.words import is_list
 
-__all__ = ["FUNCTIONS", "INVERSES", "Derivation", "derive", "in_order"]
+__all__ = ["FUNCTIONS", "INVERSES", "OF_DATES", "Derivation", "derive", "in_order"]
 
 _MOST_FACTORS, _MOST_BORDERS = 8, 100
 
@@ -58,17 +58,22 @@ class Derivation:
     def to_settings(self) -> dict[str, Any]:
         """Return the settings that :meth:`from_settings` reads, fit for JSON."""
         of = list(self.of) if self.function == "product_of" else self.of[0]
-        constants = list(self.constants) if self.function == "bins_of" else sum(self.constants)
+        constants = sum(self.constants) if self.function == "square_of" else [*self.constants]
         settings = dict(zip(self.settings, (of, constants), strict=False))
         return settings if constants else {self.function: of}
 
     @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels of the column, if it is a category."""
+        own = self.function == "bins_of"
+        return _bin_labels(self.constants) if own else _LEVELS.get(self.function, ())
+
+    @property
     def declared(self) -> dict[str, Any]:
         """The type and levels of the column."""
-        if self.function != "bins_of":
+        if not self.levels:
             return {"type": "number"}
-        levels = list(_bin_labels(self.constants))
-        return {"type": "category", "levels": levels, "undeclared": "missing"}
+        return {"type": "category", "levels": [*self.levels], "undeclared": "missing"}
 
 
 def _column(function: str, given: object) -> tuple[str, ...]:
@@ -129,29 +134,39 @@ def in_order(derived: Mapping[str, Derivation]) -> dict[str, Derivation]:
 def derive(derivation: Derivation, *columns: Vector) -> Any:  # noqa: ANN401 -- an Arrow array
     """Return the cells of a derived column; a missing or infinite number gives a missing one."""
     with np.errstate(all="ignore"):
-        if derivation.function == "bins_of":
-            labels = np.array([*_bin_labels(derivation.constants), None], dtype=object)
-            places = np.searchsorted(derivation.constants, columns[0], side="right")
-            places[~np.isfinite(columns[0])] = -1
-            return pa.array(labels[places], TEXT)
         found = FUNCTIONS[derivation.function](*columns, *derivation.constants)
-    return pa.array(found, pa.float64(), mask=~np.isfinite(found))
+    cells = pa.array(found, pa.float64(), mask=~np.isfinite(found))
+    if derivation.levels:  # of which these are places
+        return pa.array(derivation.levels, TEXT).take(cells.cast(pa.int64()))
+    return cells
 
 
-def _positive(values: Vector, least: float, function: Callable[[Vector], Vector]) -> Vector:
+def _finite(values: Vector, function: Callable[[Vector], Any], least: float = -math.inf) -> Vector:
     """Apply a function to finite values above the least; others are missing."""
     defined = np.isfinite(values) & (values > least)
     return np.where(defined, function(np.where(defined, values, 1.0)), np.nan)
 
 
-#: By the setting that asks for it, what gives the numbers of a derived column.
+def _dates(days: Vector, unit: str) -> Vector:
+    """Return the months or years since 1970 that days since 1970 are in."""
+    dates = np.floor(days).clip(-1e7, 1e7).astype("datetime64[D]")
+    return dates.astype(f"datetime64[{unit}]").astype(np.float64)
+
+
+#: By the setting that asks for it, what gives a derived column's numbers, or its levels' places.
 FUNCTIONS: dict[str, Callable[..., Vector]] = {
-    "log_of": partial(_positive, least=0.0, function=logarithms),
-    "log1p_of": partial(_positive, least=-1.0, function=logarithms_1p),
-    "asinh_of": partial(_positive, least=-math.inf, function=inverse_sinhs),
+    "log_of": partial(_finite, least=0.0, function=logarithms),
+    "log1p_of": partial(_finite, least=-1.0, function=logarithms_1p),
+    "asinh_of": partial(_finite, function=inverse_sinhs),
     "square_of": lambda values, around: (values - around) * (values - around),
     "product_of": lambda *columns: reduce(mul, columns),
-    "bins_of": lambda *_: np.empty(0),  # texts: see `derive`
+    "bins_of": lambda values, *borders: _finite(
+        values, partial(np.searchsorted, borders, side="right")
+    ),
+    "year_of": lambda days, origin: _finite(days + origin, partial(_dates, unit="Y")) + 1970.0,
+    "month_of": lambda days, origin: _finite(days + origin, partial(_dates, unit="M")) % 12.0,
+    "weekday_of": lambda days, origin: (np.floor(days + origin) + 3.0) % 7.0,
+    "missing_of": lambda values: 1.0 - np.isfinite(values),
 }
 #: Of logarithms: a function that undoes them, and what it is short of.
 INVERSES: dict[str, tuple[Callable[[Vector], Vector], float]] = {
@@ -160,3 +175,9 @@ INVERSES: dict[str, tuple[Callable[[Vector], Vector], float]] = {
     "asinh_of": (np.sinh, 0.0),
 }
 _CONSTANTS = {"square_of": ("around", _around), "bins_of": ("borders", _borders)}
+_LEVELS = {
+    "month_of": tuple(map(str, range(1, 13))),
+    "weekday_of": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
+}
+#: Functions of the days that a declared date is.
+OF_DATES = ("year_of", "month_of", "weekday_of")

@@ -21,11 +21,10 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.schema import ColumnSchema, Schema
 from nolook.tables.source import TEXT, Column, Source, in_words
 from nolook.tables.units import can_identify, named_rows
-from nolook.tables.words import OTHERS, Levels, Vocabulary, is_number, named_levels
+from nolook.tables.words import GAP, OTHERS, Levels, Vocabulary, is_number, named_levels
 
 __all__ = [
     "DEFAULT_MISSING",
-    "GAP",
     "Columns",
     "Design",
     "Feature",
@@ -46,9 +45,6 @@ Missing: TypeAlias = Literal["drop-row", "zero", "centre"]
 #: What becomes of a row that lacks a value, if nothing is said.
 DEFAULT_MISSING: Missing = "drop-row"
 
-#: What names the number that tells where a value is missing.
-GAP = "missing"
-
 # What people separate cells with where it is no comma.
 _DELIMITERS = {";": ";", "\t": "tab", "|": "|"}
 _LARGEST = np.finfo(np.float64).max
@@ -65,7 +61,6 @@ class Feature:
 
     name: str
     levels: Levels | None = None  # one number each but the first; None for a number itself
-    indicated: bool = False  # another number tells where this one is missing
     coded: bool = False  # one number for all levels: the place of the cell's among those declared
     vocabulary: Vocabulary | None = None  # or its place among all that occur, none declared
 
@@ -78,7 +73,7 @@ class Feature:
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
         if self.levels is None or self.coded:
-            return (self.name, f"{self.name}={GAP}") if self.indicated else (self.name,)
+            return (self.name,)
         return tuple(
             f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
         )
@@ -87,8 +82,6 @@ class Feature:
         """Write the numbers of the column's cells, of shape (names, rows)."""
         if self.levels is None:
             out[0] = numbers_of(column)
-            if self.indicated:
-                out[1] = ~np.isfinite(out[0])
         elif self.coded:
             out[0] = codes_of(column, self.vocabulary or self.levels)
         else:
@@ -156,9 +149,9 @@ class Design:
     def binary(self) -> Flags:
         """Mask of the numbers that are 0 or 1 by declaration or type, the target last."""
         kinds = [
-            not feature.is_number or feature.name in self.booleans or place > 0
+            not feature.is_number or feature.name in self.booleans
             for feature in self.features
-            for place, _ in enumerate(feature.names)
+            for _ in feature.names
         ]
         if self.target is not None:
             kinds.append(self.target in self.booleans)
@@ -227,7 +220,6 @@ def plan(
     features: Sequence[str] | None,
     categories: Mapping[str, Levels],
     missing: str,
-    indicated: Collection[str] = (),
     unit: Unit = ROW,
     unused: Collection[str | None] = (),
 ) -> Design:
@@ -263,7 +255,7 @@ def plan(
     for name in names:
         if name not in categories:
             _check_number(name, schema, "features")
-    chosen = tuple(Feature(name, categories.get(name), name in indicated) for name in names)
+    chosen = tuple(Feature(name, categories.get(name)) for name in names)
     if not chosen:
         raise TableError(
             f"{source.name} has no numeric or boolean column besides the target (declare "

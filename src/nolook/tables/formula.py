@@ -115,8 +115,9 @@ def formula_of(target: str, read_options: Mapping[str, Any]) -> str | None:
     for name in read_options["features"]:
         factors = [each.rpartition("=")[0] or each for each in products.get(name, ())]
         terms[":".join(factors) or name] = None
-    derived = as_schema(read_options.get("schema")).derived
-    return f"{target} ~ {' + '.join(terms)}" if derived else None
+    derived = as_schema(read_options.get("schema")).derived.values()
+    shown = any(each.function != "missing_of" for each in derived)
+    return f"{target} ~ {' + '.join(terms)}" if shown else None
 
 
 def interactions(read_options: Mapping[str, Any]) -> dict[str, Term]:

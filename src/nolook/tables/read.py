@@ -202,7 +202,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     if features is None:
         usual = [name for name in {**found, **levels} if name not in unused]
         names = _usual_features(opened, declared, usual, source)
-    design = plan(opened, aim, names, levels, missing, declared.indicated, protected, unused)
+    design = plan(opened, aim, names, levels, missing, protected, unused)
     design = evolve(design, schema=declared, outcome=None if aim is None else outcome[1:])
     if isinstance(opened.original, Spooled):
         opened.original.use(opened.needed(design.source_names))
@@ -277,7 +277,7 @@ def _of_memory(
 ) -> Table:
     columns = {name: evolve(_CATEGORY, levels=each) for name, each in levels.items()}
     declared = DeclaredSource(source, columns)
-    return Table(declared, plan(declared, target, features or None, levels, missing, (), unit))
+    return Table(declared, plan(declared, target, features or None, levels, missing, unit))
 
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
@@ -347,6 +347,8 @@ def open_declared(
         missing = columns[unit.column].missing
         columns[unit.column] = ColumnSchema("identifier", use="unit", missing=missing)
     for name, each in levels.items():
+        if name in schema.derived:
+            continue  # its levels follow
         own = columns.get(name, _CATEGORY)
         merge = {level: words for level, words in own.merge.items() if level in each}
         columns[name] = evolve(_CATEGORY, missing=own.missing, levels=each, merge=merge)

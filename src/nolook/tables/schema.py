@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, Self, TypeVar
 
 from attrs import NOTHING, Factory, asdict, evolve, field, fields_dict, frozen
@@ -24,7 +23,7 @@ from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names, check_path, refusal, shown
 from nolook.errors import ParameterError
 from nolook.tables.derived import Derivation, in_order
-from nolook.tables.words import OTHERS, Levels, check_pattern, column_levels, is_list
+from nolook.tables.words import GAP, OTHERS, Levels, check_pattern, column_levels, is_list
 
 __all__ = ["Schema"]
 
@@ -32,22 +31,16 @@ _MOST_BYTES = 1 << 22
 
 #: The types of columns, and the settings that only some of them have.
 SETTINGS: dict[str, tuple[str, ...]] = {
-    "number": ("decimal", "thousands", "currency", "percent", "indicator"),
-    "integer": ("thousands", "indicator"),
-    "boolean": ("true", "false", "indicator"),
+    "number": ("decimal", "thousands", "currency", "percent"),
+    "integer": ("thousands",),
+    "boolean": ("true", "false"),
     "category": ("levels", "merge", "undeclared"),
-    "date": ("pattern", "origin", "parts", "years", "indicator"),
-    "datetime": ("pattern", "origin", "parts", "years", "indicator"),
+    "date": ("pattern", "origin"),
+    "datetime": ("pattern", "origin"),
     "identifier": (),
     "text": (),
 }
 _NEVER_NUMBERS = ("identifier", "text")
-#: The levels of the parts of a date; those of years are declared.
-PARTS: dict[str, tuple[str, ...]] = {
-    "year": (),
-    "month": tuple(map(str, range(1, 13))),
-    "weekday": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
-}
 _DECIMALS = (".", ",")
 _THOUSANDS = (",", ".", " ", "'", "\u2019", "_")
 DELIMITERS = (",", ";", "\t", "|", ":", "^", "~")
@@ -112,12 +105,6 @@ def _day(day: object, name: str) -> str:
         with suppress(ValueError):
             return date.fromisoformat(str(day)).isoformat()
     raise refusal(name, day, "a day", "for example '2020-01-01'")
-
-
-def _years(years: object, name: str) -> tuple[int, ...]:
-    if is_list(years) and all(type(year) is int and 1 <= year <= 9999 for year in years):
-        return tuple(dict.fromkeys(years))
-    raise refusal(name, years, "a list of years", "for example [2020, 2021]")
 
 
 def _lines(count: object, name: str) -> int:
@@ -208,10 +195,7 @@ class ColumnSchema:
     undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
-    parts: tuple[str, ...] = _setting("parts", _words, ())
-    years: tuple[int, ...] = _setting("years", _years, ())
     missing: tuple[str, ...] = _setting("missing", _words, ())
-    indicator: bool = _setting("indicator", _flag, False)
     optional: bool = _setting("optional", _flag, False)
     derived: Derivation | None = None
 
@@ -219,10 +203,7 @@ class ColumnSchema:
         use = self.use
         if self.type == "number":
             _check_signs(self.decimal, self.thousands)
-        for part in self.parts:
-            check_choice("parts", part, PARTS)
         known = [*filter(None, self.levels), *(w for own in self.merge.values() for w in own)]
-        numbers = "indicator" in SETTINGS[self.type] and not self.parts
         refused = {
             f"use is {use!r} for a column of type {self.type}; expected 'nothing' or 'unit'": (
                 self.type in _NEVER_NUMBERS and use not in {"nothing", "unit"}
@@ -231,19 +212,13 @@ class ColumnSchema:
                 not self.merge.keys() <= {*self.levels} or len({*known}) < len(known)
             ),
             f"use is {use!r} for categories; expected a number, a boolean or a date": (
-                use in {"target", "weights"} and not numbers
+                use in {"target", "weights"} and self.type == "category"
             ),
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false or ())
             ),
             'only one of true and false is given, but one alone is not enough (false = ["..."] '
             "for all other words)": (self.true == TRUE) != (self.false == FALSE),
-            "indicator is true for a column that gives no number as a feature (leave it out)": (
-                self.indicator and not (use == "feature" and numbers)
-            ),
-            'only one of parts = ["year"] and years is given; expected both or neither': (
-                ("year" in self.parts) != bool(self.years)
-            ),
         }
         if wrong := [words for words, is_so in refused.items() if is_so]:
             raise ParameterError(wrong[0])
@@ -254,15 +229,11 @@ class ColumnSchema:
         own = {each: (each, *self.merge.get(each, ())) for each in self.levels if each is not None}
         return {word: level for level, each in own.items() for word in each}
 
-    def features(self, name: str) -> dict[str, Levels | None]:
-        """Return the features of the column, by name: levels, or None for a number."""
-        if self.parts:
-            known = PARTS | {"year": (*map(str, self.years), None)}
-            return {f"{name}.{part}": known[part] for part in self.parts}
-        if self.type != "category":
-            return {name: None}
+    @property
+    def all_levels(self) -> Levels | None:
+        """The levels, with one for all other values if they have one; None for a number."""
         others = self.levels and None not in self.levels and self.undeclared == "other"
-        return {name: (*self.levels, *[None] * bool(others))}
+        return (*self.levels, *[None] * bool(others)) if self.type == "category" else None
 
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself.
@@ -314,14 +285,14 @@ class Schema:
           if the column is not a feature; "merge", further words of levels: {"north": ["N"]};
           "undeclared" for other values: "other" (a level of their own, "NAME=...") or "missing".
         * Dates: "pattern" such as "%d.%m.%Y" (%z for an offset: times are then those of UTC),
-          "origin" (1970-01-01 by default), or "parts" ("year", "month", "weekday") that become
-          categories, with "years", the list of years.
+          "origin" (1970-01-01 by default).
         * Derived columns have one of these settings instead of a type: "log_of", "log1p_of",
           "asinh_of" or "square_of" a column (with "around", a public number, the square of the
           distance from it), "product_of" a list of columns or levels such as "sex=F", "bins_of" a
           column with "borders", the list of them. A logarithm that is not defined is missing.
-        * All: "missing", a list of strings for a missing value. Numbers, booleans and dates:
-          "indicator" (true: a feature "NAME=missing" marks missing values).
+          For a date: "year_of", a number, and the categories "month_of" and "weekday_of".
+          "missing_of" a column is 1 where it is missing, and 0 elsewhere.
+        * All: "missing", a list of strings for a missing value.
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
           there).
     **file
@@ -444,13 +415,10 @@ class Schema:
     ) -> dict[str, Levels | None]:
         """Return the features of columns: levels, those given first, or None for a number.
 
-        A date taken apart may be named, or parts of it. Raises ParameterError if a category has no
-        levels.
+        Raises ParameterError if a category has no levels.
         """
-        made = {name: column.features(name) for name, column in self.columns.items()}
-        known = {each: levels for parts in made.values() for each, levels in parts.items()}
-        known |= categories
-        features = {n: known.get(n) for name in names for n in made.get(name, [name])}
+        known = {name: each.all_levels for name, each in self.columns.items()}
+        features = {name: categories.get(name, known.get(name)) for name in names}
         for name, levels in features.items():
             if levels == ():
                 raise ParameterError(
@@ -482,31 +450,21 @@ class Schema:
     @property
     def closed(self) -> set[str]:
         """The categories without a level for values that are not declared."""
-        columns = self.columns.items()
-        return {f for n, c in columns if c.parts or c.undeclared != "other" for f in c.features(n)}
-
-    @property
-    def indicated(self) -> set[str]:
-        """The columns of which another tells where they are missing."""
-        return {name for name, column in self.columns.items() if column.indicator}
+        return {name for name, each in self.columns.items() if each.undeclared != "other"}
 
     def without(self, names: Iterable[str]) -> Schema:
         """Return the schema with some columns, declared or not, of no use; its unit stays one."""
-        names = [name for name in names if name not in self.used_as("unit")]
-        return self._with(names, ColumnSchema("text"), use="nothing", indicator=False)
+        unused = {
+            name: evolve(self.columns.get(name) or ColumnSchema("text"), use="nothing")
+            for name in names
+            if name not in self.used_as("unit")
+        }
+        return Schema(self.columns | unused, **asdict(self.file))
 
     def indicating(self, names: Iterable[str]) -> Schema:
-        """Return the schema with indicators of where some columns, declared or not, are missing."""
-        return self._with(names, ColumnSchema("number"), indicator=True)
-
-    def _with(self, names: Iterable[str], usual: ColumnSchema, **settings: Any) -> Schema:  # noqa: ANN401
-        """Return the schema with settings of some columns changed; `usual` is one not declared."""
-        change = partial(evolve, **settings)
-        changed = {
-            name: _located(f"column {name!r}", change, self.columns.get(name, usual))
-            for name in names
-        }
-        return Schema(self.columns | changed, **asdict(self.file))
+        """Return the schema with features "NAME=missing" that tell where columns are missing."""
+        made = {f"{name}={GAP}": {"missing_of": name} for name in names}
+        return Schema(self.columns | made, **asdict(self.file))
 
     def only(self, names: Iterable[str | None]) -> Schema:
         """Return the schema with some of its columns as features, for the file of a model.
@@ -520,12 +478,11 @@ class Schema:
                 needed |= {*derived.of, *(each.rpartition("=")[0] for each in derived.of)}
         columns: dict[str, ColumnSchema] = {}
         for name, column in self.columns.items():
-            made = {name, *column.features(name)}
-            if made & kept:
+            if name in kept:
                 usual = _usual_use(column.type, column.levels)
                 columns[name] = evolve(column, use="unit" if column.use == "unit" else usual)
-            elif made & needed:
-                columns[name] = evolve(column, use="nothing", indicator=False)
+            elif name in needed:
+                columns[name] = evolve(column, use="nothing")
             elif not self.file.header and column.derived is None:
                 columns[name] = ColumnSchema("text")
         return Schema(columns, **asdict(self.file))
@@ -556,9 +513,9 @@ def _column(settings: object) -> ColumnSchema:
     if isinstance(settings, Mapping):
         derived = Derivation.from_settings(settings)
         if derived is not None:
-            given = _settings(settings, (*derived.settings, "use", "indicator"))
-            shared = {name: each for name, each in given.items() if name not in derived.settings}
-            return ColumnSchema(**derived.declared, **shared, derived=derived)
+            given = _settings(settings, (*derived.settings, "use"))
+            use = {"use": given["use"]} if "use" in given else {}
+            return ColumnSchema(**derived.declared, **use, derived=derived)
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
         own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
@@ -591,8 +548,8 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         if name == "type" or value != getattr(usual, name)
     }
     if isinstance(declared, ColumnSchema) and declared.derived is not None:
-        shared = {name: settings[name] for name in ("use", "indicator") if name in settings}
-        return declared.derived.to_settings() | shared
+        kept = {"use": settings["use"]} if "use" in settings else {}
+        return declared.derived.to_settings() | kept
     if settings.get("false", ()) is None:
         settings["false"] = [OTHERS]
     if "levels" in settings:

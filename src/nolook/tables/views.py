@@ -9,9 +9,8 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from nolook._arrays import Bytes, Integers, Matrix, Vector
-from nolook.tables.design import GAP
 from nolook.tables.table import Table
-from nolook.tables.words import OTHERS, Vocabulary
+from nolook.tables.words import GAP, OTHERS, Vocabulary
 
 __all__ = ["folds_of", "with_levels"]
 

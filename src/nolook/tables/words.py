@@ -29,6 +29,7 @@ from nolook._validation import check_names, refusal
 from nolook.tables.source import BYTES, TEXT, as_text, readable, written_out
 
 __all__ = [
+    "GAP",
     "OTHERS",
     "TRUTHS",
     "Categories",
@@ -203,6 +204,8 @@ Categories: TypeAlias = Mapping[str, Sequence[str | int | bool | None]]
 Levels: TypeAlias = tuple[str | None, ...]
 #: What names the number of all values that are not declared, here and on the command line.
 OTHERS = "..."
+#: What names the values that are missing, where they have a number of their own.
+GAP = "missing"
 
 
 class Vocabulary:
