@@ -12,6 +12,7 @@ mark what this script writes (a path is relative to the page):
     <!-- code PATH -->                          Python code; only a part of it: `def NAME`, or
                                                 `after "TEXT"`, `from "TEXT"`: from such a line on
     <!-- commands -->                           the help of every command
+    <!-- settings -->                           the settings of schemas
     <!-- contents GLOB ... -->                  links to files, by their titles
     <!-- end -->                                ends each of these but a figure
 
@@ -22,6 +23,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import inspect
+import json
 import os
 import re
 import sys
@@ -34,7 +37,8 @@ ROOT = Path(__file__).parents[1]
 WIDTH = "80"  # of the help
 FIGURE = re.compile(r"(-?\d[\d.]*|\?)<!--([\w.-]+)-->")
 BLOCK = re.compile(
-    r"^(?P<indent> *)<!-- (?P<kind>include|code|commands|contents)(?P<rest>(?: [^\n]+?)?) -->\n"
+    r"^(?P<indent> *)<!-- (?P<kind>include|code|commands|settings|contents)"
+    r"(?P<rest>(?: [^\n]+?)?) -->\n"
     r"(?P<old>.*?)^ *<!-- end -->$",
     re.DOTALL | re.MULTILINE,
 )
@@ -119,6 +123,74 @@ def commands(page: Path, rest: str, old: str) -> str:  # noqa: ARG001
     return "\n\n".join(sections)
 
 
+#: What settings of columns mean; those of files are described where they are defined.
+COLUMNS = {
+    "type": "The type of the cells. Identifiers and text are never features.",
+    "levels": "The values of a category, the reference first; `...` stands for all others.",
+    "merge": 'Further words of levels, such as `{north = ["N"]}`.',
+    "use": (
+        "What the column is for: `feature`, `target`, `unit` (an identifier or text), `weights` "
+        "or `nothing`, the default for identifiers, text, and categories without levels."
+    ),
+    "decimal": "The decimal sign; by default the file's.",
+    "thousands": "What separates thousands; by default the file's.",
+    "currency": "Symbols before or after a number.",
+    "percent": "Whether 12 % is 0.12.",
+    "true": (
+        'Words for true; `["..."]` in `false` stands for all others. Words that are neither are '
+        "missing."
+    ),
+    "false": 'Words for false, or `["..."]` for all that are not true.',
+    "undeclared": (
+        "Whether values of a category that are not declared are `other`, a level of their own, or "
+        "`missing`."
+    ),
+    "pattern": (
+        "How dates are written, in the signs of strftime; `%z` for an offset (times are then "
+        "those of UTC)."
+    ),
+    "origin": "The day from which days are counted.",
+    "missing": "Words for a missing value, in addition to an empty cell; by default the file's.",
+    "optional": "Whether files of a folder may lack the column, whose values are missing there.",
+}
+
+
+def settings(page: Path, rest: str, old: str) -> str:  # noqa: ARG001
+    """Return the settings of files and columns, from their definitions; each is described there."""
+    from attrs import fields_dict
+
+    from nolook.tables.schema import SETTINGS, ColumnSchema, FileFormat
+
+    parts = []
+    for head, kind in (("The file", FileFormat), ("Columns", ColumnSchema)):
+        described = COLUMNS if kind is ColumnSchema else _described(kind)
+        lines = ["| setting | type of column | default | meaning |", "|---|---|---|---|"]
+        for name in [name for name in fields_dict(kind) if name != "derived"]:
+            of = ", ".join(each for each, own in SETTINGS.items() if name in own) or "all"
+            cells = (f"`{name}`", of, _default(fields_dict(kind)[name].default), described[name])
+            lines.append(f"| {' | '.join(cells)} |")
+        if kind is FileFormat:
+            lines = [re.sub(r"^(\|[^|]*)\|[^|]*", r"\1", line) for line in lines]
+        parts += [f"## {head}", "\n".join(lines)]
+    parts[3:3] = [f"A column's `type` is one of {', '.join(f'`{name}`' for name in SETTINGS)}."]
+    return "\n\n".join(parts)
+
+
+def _described(kind: type) -> dict[str, str]:
+    """Return the descriptions of parameters in a docstring, in one line each."""
+    text, found = inspect.getdoc(kind) or "", {}
+    for names, words in re.findall(r"^(\w[\w, ]*) : .*\n((?:    .*\n?)+)", text, re.MULTILINE):
+        line = " ".join(words.split()).replace("``", "`").replace("|", "\\|")
+        found |= dict.fromkeys(names.split(", "), line)
+    return found
+
+
+def _default(value: object) -> str:
+    """Return a default as TOML writes it; nothing if there is none."""
+    shown = isinstance(value, bool | int | str) or (isinstance(value, tuple) and value)
+    return f"`{json.dumps(value, ensure_ascii=False)}`" if shown else ""
+
+
 def _commands(group: object, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the words of every command of a group, in the order of its help."""
     for name, command in getattr(group, "commands", {}).items():
@@ -144,6 +216,7 @@ KINDS: dict[str, Callable[[Path, str, str], str]] = {
     "include": include,
     "code": code,
     "commands": commands,
+    "settings": settings,
     "contents": contents,
 }
 

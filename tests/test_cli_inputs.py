@@ -242,6 +242,23 @@ def test_line_breaks_in_cells_are_named_by_the_draft_and_by_the_check(tmp_path, 
     assert "multiline = true" in cli("schema", "--check", path).out
 
 
+def test_a_file_is_checked_as_it_would_be_drafted(tmp_path, cli):
+    path = tmp_path / "t.csv"
+    path.write_text("größe;straße\n" + "1,5;Süd\n2,5;Nord\n" * 45 + "krumm;Ost\n" * 10, "cp1252")
+    done = cli("schema", "--check", path)
+    assert (done.status, done.err) == (0, "")
+    assert "größe (number): 10.0 % not as declared; first row 91" in said(done)
+    assert "straße (" not in done.out
+
+
+def test_a_decimal_comma_on_the_command_line_is_named(tmp_path, cli):
+    path = written(tmp_path / "t.csv", ["x"], X)
+    for given, right in (("0,5", "0.5"), (",25", "0.25")):
+        done = cli("ecdf", path, "-c", "x", "-e", given)
+        assert done.status == 2
+        assert f"write {right} (see nolook ecdf --help)" in done.err
+
+
 def test_of_the_ends_of_a_column_nothing_empty_is_said(tmp_path, cli):
     path = written(tmp_path / "t.csv", ["x"], [*X[1:], "none"])
     done = cli("quantiles", path, "-c", "x", "--at", "0,1", "-e", "200", "--force")

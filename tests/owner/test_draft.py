@@ -101,6 +101,11 @@ def test_types_of_columns(tmp_path, cells, expected, encoding):
         "idno",
         "caseid",
         "Patient",
+        "Fallnummer",
+        "Patientennr",
+        "Aktenzeichen",
+        "SEQN",
+        "code2",
     ],
 )
 @pytest.mark.parametrize("cell", [str, "{:05}".format, "1,{}".format])
@@ -111,7 +116,20 @@ def test_names_that_say_they_identify(tmp_path, name, cell):
 
 @pytest.mark.parametrize(
     "name",
-    ["paid", "width", "humid", "covid", "aid", "num", "valid", "grid", "patients", "per_patient"],
+    [
+        "inr",
+        "snr",
+        "paid",
+        "width",
+        "humid",
+        "covid",
+        "aid",
+        "num",
+        "valid",
+        "grid",
+        "patients",
+        "per_patient",
+    ],
 )
 def test_names_that_end_like_identifiers(name):
     assert not is_identifier(name)
@@ -264,6 +282,37 @@ def test_whole_numbers_by_other_names_are_features(tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_text(f"{name},y\n" + "".join(f"{i % 40},{i % 7}.5\n" for i in range(300)))
     assert tomllib.loads(draft_schema(path).text)["columns"][name] == {"type": "number"}
+
+
+def test_columns_of_0_and_1_are_drafted_as_such_in_many_rows(tmp_path):
+    path = tmp_path / "t.csv"
+    for rows, kind in ((300, "boolean"), (100, "number")):
+        path.write_text("out,z,n\n" + "".join(f"{i % 2}.0,{i % 3},{i % 2}\n" for i in range(rows)))
+        made = draft_schema(path)
+        assert [each["type"] for each in made.content["columns"].values()] == [kind, "number", kind]
+        assert any("0 or 1 in all sampled rows: out, n" in each for each in made.found) == (
+            kind == "boolean"
+        )
+        schema = tmp_path / "t.toml"
+        schema.write_text(made.text.replace("draft = true", ""))
+    assert draft_schema(path, target="out").content["columns"]["out"]["type"] == "boolean"
+
+
+def test_codes_of_missing_numbers_are_found_in_stored_tables_too(tmp_path):
+    cells = [-99 if i % 9 == 0 else i % 40 for i in range(300)]
+    pq.write_table(pa.table({"n": cells, "x": [c / 4 for c in cells]}), tmp_path / "t.parquet")
+    made = draft_schema(tmp_path / "t.parquet")
+    assert made.content["columns"]["n"] == {"type": "integer", "missing": ["-99"]}
+    assert "missing" not in made.content["columns"]["x"]  # which has no such number
+    assert "n: -99 may stand for a missing value (drafted so)." in made.found
+
+
+def test_numbers_that_rise_with_each_row_are_no_feature(tmp_path):
+    path, rises = tmp_path / "t.csv", np.cumsum(np.arange(300) % 3 + 1)
+    for n, values in enumerate((rises, rises / 2, rises[:100], np.roll(rises, 5))):
+        path.write_text("k,y\n" + "".join(f"{v},{i % 7}.5\n" for i, v in enumerate(values)))
+        kind = draft_schema(path).content["columns"]["k"]["type"]
+        assert kind == ("number" if n else "identifier")
 
 
 def test_columns_that_miss_in_most_rows_are_no_features(tmp_path):

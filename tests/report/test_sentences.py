@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from jinja2 import UndefinedError
 
+from nolook._unit import ROW
 from nolook.report import sentences
 from nolook.report.distribution_findings import _Quantiles
 from nolook.report.findings import Name
@@ -37,7 +39,13 @@ ELSEWHERE = {
         ("About 40 % of the rows were left out. Missing or undeclared values of these columns can "
         "cause that: a and b; so can line breaks in a text file's cells (multiline = true). The "
         "data owner finds them with nolook schema --check TABLE."),
-    ): {"share": "40", "counted": "row", "names": ["a", "b"]},
+    ): {"share": "40", "names": ["a", "b"], "guarantee": SimpleNamespace(unit=ROW, of_table="t")},
+    (
+        "release.lost",
+        ("About 95 % of the rows were left out. Missing or undeclared values of these columns can "
+        "cause that: x0 (check the words given for them). In a list, only numbers and booleans are "
+        "values."),
+    ): {"share": "95", "names": ["x0"], "guarantee": SimpleNamespace(unit=ROW, of_table="")},
     (
         "scores.clearest",
         (

@@ -257,8 +257,10 @@ def test_columns_kept_beside_are_those_of_the_same_rows():
     ("where", "words"),
     [
         (5, "a list of at most 200 conditions"),
-        ("age >= 18", "a list of at most 200 conditions"),
-        ([("x", "=", 0)] * 201, "has 201 conditions; expected at most 200"),
+        ({"x": 0}, "a list of at most 200 conditions"),
+        ([("x", "=", 0)] * 201, "a list of at most 200 conditions"),
+        ("age", "COLUMN SIGN VALUE"),
+        (("age", ">=", 18), "COLUMN SIGN VALUE"),
         ([("x", "=")], "not a column, a sign and a value"),
         ([("x", "~", 1)], "not a column, a sign and a value"),
         ([(1, "=", 1)], "not a column, a sign and a value"),
@@ -295,7 +297,7 @@ def test_what_is_no_condition_is_refused_in_one_line(where, words):
 )
 def test_conditions_are_read_as_they_are_written(text, read):
     assert read_condition(text) == read
-    check_where([read])
+    assert check_where([read]) == check_where([text]) == check_where(text)
 
 
 @pytest.mark.parametrize("text", ["", "age", "age >=", ">= 5", "age ~ 5", "in North"])

@@ -164,6 +164,17 @@ def test_numbers_of_a_sheet_are_numbers_whatever_the_decimal_sign(tmp_path):
     np.testing.assert_array_equal(numbers[1], [211.137, 1234.5, 3.0, 0.0])
 
 
+def test_a_column_of_a_sheet_may_have_a_decimal_sign_of_its_own(tmp_path):
+    path = sheet(tmp_path / "t.xlsx", [["w", "t"], [1.5, 2.5], ["3,25", "4.25"]])
+    for header in (True, False):
+        columns = {"w": {"type": "number", "decimal": ","}, "t": {"type": "number"}}
+        file = {} if header else {"header": False, "skip": 1}
+        schema = {"file": file, "columns": columns}
+        table = nolook.read_table(path, features=["w", "t"], schema=schema)
+        (numbers,) = [each for each, *_ in table.batches_in_place()]
+        np.testing.assert_array_equal(numbers, [[1.5, 3.25], [2.5, 4.25]])
+
+
 @pytest.mark.parametrize("make", [sav, dta, lambda folder: sheet(folder / "t.xlsx", ROWS)])
 def test_a_source_travels_without_what_is_kept_of_it(make, tmp_path):
     source = nolook.read_table(make(tmp_path), features=["x"])._source.original

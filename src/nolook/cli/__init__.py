@@ -132,17 +132,20 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         # Words Typer cannot parse: the oldest version allowed has no public name for their class.
         if hasattr(error, "format_message"):
-            raise ParameterError(_usage(error)) from None
+            raise ParameterError(_usage(error, arguments)) from None
         raise
     return status if isinstance(status, int) else 0
 
 
-def _usage(error: Any) -> str:  # noqa: ANN401 -- see `run`
+def _usage(error: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401 -- see `run`
     """Show the error of a command's arguments, and where to read about them."""
     command = getattr(getattr(error, "ctx", None), "command_path", "nolook")
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument"):
         message += "; expected lists without blanks, such as age,height, or in quotes"
+    comma = re.search(r"(?<![^ =])(\d*),(\d+)(?= |$)", " ".join(arguments))
+    if comma and "valid number" in message:
+        message += f"; write {comma[1] or 0}.{comma[2]}"
     return f"{message} (see {command} --help)"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,6 @@ from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
     from nolook.tables.databases import Database
-    from nolook.tables.filter import Where
 
 
 # Texts: a path would lose one of an address's slashes.
@@ -45,13 +44,6 @@ def place_of(table: str, name: str | None = None) -> Path | str | Database:
             "duckdb:visits.duckdb)"
         )
     return table if in_storage(table) else Path(table)
-
-
-def conditions_of(where: Sequence[str] | None) -> Where:
-    """Return the conditions of a command as arguments of `nolook.read_table`."""
-    from nolook.tables.filter import read_condition
-
-    return [read_condition(text) for text in where or ()]
 
 
 def files_of(place: Path | str | Database) -> list[Path]:

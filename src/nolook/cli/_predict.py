@@ -12,7 +12,6 @@ from nolook.cli._places import (
     FromTableOption,
     TableArgument,
     check_apart,
-    conditions_of,
     files_of,
     place_of,
 )
@@ -49,13 +48,13 @@ def predict(
     kept = column_names(keep, "--keep")
     lost = f"predictions cost nothing, and {one_line(output)} was not written; start again"
     with explained(lambda: lost):
-        place, rows = place_of(table, from_table), conditions_of(where)
+        place = place_of(table, from_table)
         check_apart(place, [("--output", output)])
         check_outputs([("--output", output)], inputs=(model, *files_of(place)), replace=force)
         check_prediction_file(output)
         fitted = model_of(model)
         read_options = fitted.read_options_
-        options = read_options | {"schema": schema or read_options.get("schema"), "where": rows}
+        options = read_options | {"schema": schema or read_options.get("schema"), "where": where}
         opened = read_table(place, False, unit=False, weights=False, **options)
         empty, other = write_predictions(fitted, opened, output, kept)
         if empty:

@@ -30,7 +30,6 @@ from nolook.cli._places import (
     TableArgument,
     called,
     check_apart,
-    conditions_of,
     files_of,
     place_of,
 )
@@ -121,7 +120,7 @@ class Reading:
         """The rows and the unit, as arguments of `nolook.read_table`."""
         missing = {} if self.gaps.policy is None else {"missing": self.gaps.policy}
         return missing | {
-            "where": conditions_of(self.where),
+            "where": self.where,
             "unit": self.unit,
             "rows_per_unit": whole_number(self.rows_per_unit),
             "weights": self.weights,

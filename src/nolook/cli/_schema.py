@@ -78,10 +78,16 @@ def schema(
 
 def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:
     """Show the columns that lack values, exactly; of a draft also what it leaves open."""
+    from nolook.owner.draft import draft_schema
     from nolook.owner.gaps import MALFORMED, find_gaps
     from nolook.tables.schema import Schema
 
-    schema, is_draft = (None, False) if declared is None else Schema.read_draft(declared)
+    if declared is None:
+        draft = draft_schema(source)
+        schema, is_draft = Schema.from_dict(draft.content), False
+        tell("Without --schema, columns are taken as nolook schema drafts them.", *draft.found)
+    else:
+        schema, is_draft = Schema.read_draft(declared)
     found = [each for each in find_gaps(source, schema) if each.causes]
     tell("Not private, for the data owner only: exact shares, from all rows.")
     for each in found:
@@ -93,7 +99,7 @@ def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:
             "A malformed row has fewer or more values than the header. Are there line breaks in "
             "quotes? Declare multiline = true."
         )
-    if schema is not None and is_draft:
+    if is_draft:
         tell(f"{one_line(declared)} is still a draft. Not declared yet:", *_open_in(schema))
 
 

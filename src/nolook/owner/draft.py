@@ -69,7 +69,7 @@ _PAIRS = (
     ("sí", "no"), ("sì", "no"), ("on", "off"),
 )  # fmt: skip
 # Numbers that often stand for a missing value.
-_CODES = np.array([-9, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
+_CODES = np.array([-9, -8, -7, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
                          for n in (2, 3, 4))])  # fmt: skip
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
@@ -206,13 +206,12 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     signs = max(_NUMBERS, key=lambda signs: sum(share(each, number | signs) for each in few))
     settings = {name: _settings(name, cells, signs) for name, cells in columns.items()}
     settings |= {key: {"type": "category", "levels": []} for key in told}
-    found = []
-    if form.skip:
-        found += [f"A title stands above the header: skip = {form.skip}."]
-    if form.multiline:
-        found += ["Cells hold line breaks: multiline = true."]
-    if not names[0]:
-        found += ["The first column has no name, as a row number has none: it is left out."]
+    said = {
+        f"A title stands above the header: skip = {form.skip}.": form.skip,
+        "Cells hold line breaks: multiline = true.": form.multiline,
+        "The first column has no name, as a row number has none: it is left out.": not names[0],
+    }
+    found = [words for words, is_so in said.items() if is_so]
     rows = min(map(len, columns.values()))
     unsure = [name for name in named if settings[name]["type"] == "category"]
     if rows < LEAST_ROWS and unsure:
@@ -328,8 +327,6 @@ def _settings(name: str, cells: Any, form: dict[str, str | None]) -> dict[str, A
             break
     if most >= (_LEAST_BOOLEAN if best.get("type") == "boolean" else _LEAST_SHARE):
         best |= {"missing": _repeated_nothing(cells)}
-        if best["type"] == "number" and not best.get("percent"):
-            best["missing"] += _codes(_as_numbers(cells, best))
         # What the file declares for all columns is left out.
         return {name: each for name, each in best.items() if each and form.get(name) != each}
     if len(cells) < LEAST_ROWS or len(words) <= min(_MOST_LEVELS, len(cells) // 4):
@@ -346,18 +343,13 @@ def _repeated_nothing(cells: Any) -> list[str]:  # noqa: ANN401
     return sorted(each["values"] for each in found if each["values"] and each["counts"] > 1)
 
 
-def _as_numbers(cells: Any, settings: Mapping[str, Any], **form: str) -> Vector:  # noqa: ANN401
-    """Return a column's cells as numbers, NaN where they are not."""
-    return np.asarray(converted(cells, settings, **form).cast(pa.float64(), safe=False))
-
-
-def _codes(values: Vector) -> list[str]:
+def _codes(values: Vector) -> list[int]:
     """Return the numbers that occur repeatedly, far from all others, as codes for missing ones."""
     others = values[~np.isin(values, _CODES) & np.isfinite(values)]
     if not others.size or others.min() < 0:
         return []
     codes = [code for code in _CODES.tolist() if code < 0 or 2 * others.max() < code]
-    return [str(code) for code in codes if (values == code).sum() > 1]
+    return [code for code in codes if (values == code).sum() > 1]
 
 
 def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, Any]]:  # noqa: ANN401
@@ -399,10 +391,14 @@ def _draft(
     words = {name: _words(each) for name, each in cells.items()}
     signs = {name: file[name] for name in ("decimal", "thousands") if file.get(name)}
     numbers = {
-        name: _as_numbers(cells[name], settings, **signs)
+        name: np.asarray(converted(cells[name], settings, **signs).cast(pa.float64(), safe=False))
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }
+    for name, values in numbers.items():
+        if not columns[name].get("percent") and (codes := _codes(values)):
+            columns[name].setdefault("missing", []).extend(map(str, codes))
+            numbers[name] = np.where(np.isin(values, codes), np.nan, values)
     found = [*found, *look(Sample(columns, cells, words, numbers, target))]
     content = {"file": {n: each for n, each in file.items() if each}, "columns": columns}
     few = [n for n, each in columns.items() if each["type"] == "category" and n in words]

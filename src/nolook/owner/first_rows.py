@@ -48,7 +48,7 @@ _MISSING = pa.array(
     TEXT,
 )
 #: With fewer rows nothing can be told from how often values repeat.
-LEAST_ROWS, _MOST_CLASSES = 20, 10
+LEAST_ROWS, _FEW_ROWS, _MOST_CLASSES = 20, 200, 10
 _NUMBERS, _UNUSED = ("number", "integer"), ("identifier", "text", "nothing")
 # Names of what many rows have in common; numbers of these are codes, if there are many of them.
 _GROUP = re.compile(
@@ -90,13 +90,18 @@ def look(found: Sample) -> Iterator[str]:
         )
     for name, values in numbers.items():
         if columns[name]["type"] != "boolean" and _counts(values):
-            columns[name] = _set_aside(written.get(name))
-            yield f"{name} numbers the rows: it is not a feature."
-    if target is not None and target in numbers and columns[target]["type"] in _NUMBERS:
-        known = numbers[target][np.isfinite(numbers[target])]
-        if {*known.tolist()} == {0.0, 1.0}:
-            columns[target] = {"type": "boolean", "true": ["1"], "false": ["0"]}
-            yield f"{target} is 0 or 1 in all sampled rows: drafted as yes (1) or no (0)."
+            columns[name] = {"type": "identifier"}
+            yield f"{name} numbers the rows, or is their order: it is not a feature."
+    marks = [
+        name
+        for name, values in numbers.items()
+        if columns[name]["type"] in _NUMBERS
+        and _known(values) == [0.0, 1.0]
+        and (name == target or len(values) >= _FEW_ROWS)
+    ]
+    if marks:
+        columns |= {n: {"type": "boolean", "true": ["1"], "false": ["0"]} for n in marks}
+        yield f"0 or 1 in all sampled rows: {listed(marks)} (drafted as yes or no)."
     yield from _identifiers(found)
     if bare := [n for n, each in columns.items() if each.get("levels") == [] and n != target]:
         yield f"Features once they have levels (--levels shows the values): {listed(bare)}."
@@ -105,13 +110,12 @@ def look(found: Sample) -> Iterator[str]:
     alone = [
         name
         for name in found.features
-        if (_is_constant(numbers[name]) if name in numbers else len(written.get(name, ())) == 1)
+        if len(_known(numbers[name]) if name in numbers else written.get(name, ())) == 1
+        and len(found.cells[name]) >= LEAST_ROWS
     ]
     if alone:
-        yield (
-            f"The same in all sampled rows: {listed(alone)}. Such a column explains nothing "
-            'and blurs the others: use = "nothing".'
-        )
+        columns |= {name: columns[name] | {"use": "nothing"} for name in alone}
+        yield f"The same in all sampled rows: {listed(alone)}. Drafted as no features."
     yield from _followers(found)
 
 
@@ -122,7 +126,7 @@ def _identifiers(found: Sample) -> Iterator[str]:
         yield f"Identifiers, not features: {listed(names)}."
     usual = [name for name in found.features if columns[name]["type"] in _NUMBERS]
     if groups := [n for n in usual if n in found.numbers and _are_codes(n, found.numbers[n])]:
-        columns |= {name: _set_aside(found.written.get(name)) for name in groups}
+        columns |= {name: {"type": "identifier"} for name in groups}
         yield (
             f"Codes of groups by name and values, not features: {listed(groups)}. To protect all "
             'rows of a group together: use = "unit".'
@@ -166,28 +170,26 @@ def _written_oddly(found: Sample) -> Iterator[str]:
             yield f"{name}: some values differ only in case or white space, which is ignored."
 
 
-def _set_aside(words: list[str] | None) -> dict[str, Any]:
-    """Return the settings of a column of numbers, perhaps in words, to be left out."""
-    return {"type": "identifier"} if words else {"type": "integer", "use": "nothing"}
-
-
 def _counts(values: Vector) -> bool:
-    """Tell whether numbers count the rows, of which a sample may have one in several."""
+    """Tell whether numbers count the rows, or whole ones rise with each of many rows."""
     steps = np.diff(values)
-    regular = len(values) >= LEAST_ROWS and bool((steps[:LEAST_ROWS] == steps[0]).all())
-    return regular and values[0] in {0.0, 1.0} and bool((steps > 0.0).all())
+    regular = values[:1].tolist() in ([0.0], [1.0]) and bool(
+        (steps[:LEAST_ROWS] == steps[:1]).all()
+    )
+    many = len(values) >= (LEAST_ROWS if regular else _FEW_ROWS)
+    return many and not (values % 1.0).any() and bool((steps > 0.0).all())
 
 
 def _are_codes(name: str, values: Vector) -> bool:
     """Tell by a name and many different whole numbers whether a column has codes of groups."""
-    known = np.unique(values[np.isfinite(values)])
-    whole = len(known) > _MOST_CLASSES and known[0] >= 0.0 and bool((known % 1.0 == 0.0).all())
+    known = _known(values)
+    whole = len(known) > _MOST_CLASSES and known[0] >= 0.0 and not any(n % 1.0 for n in known)
     return whole and _GROUP.fullmatch(last_word(name)) is not None
 
 
-def _is_constant(values: Vector) -> bool:
-    known = values[np.isfinite(values)]
-    return len(known) >= LEAST_ROWS and bool((known == known[0]).all())
+def _known(values: Vector) -> list[float]:
+    """Return the different numbers, in order."""
+    return [*np.unique(values[np.isfinite(values)]).tolist()]
 
 
 def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,7 @@ from attrs import Factory, define
 from nolook.tables.conversion import DeclaredSource
 from nolook.tables.folders import located
 from nolook.tables.read import open_declared
-from nolook.tables.schema import Schema, as_schema
+from nolook.tables.schema import Schema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import has_value, places, trimmed
 
@@ -52,14 +50,11 @@ class Gaps:
         self.rows += len(cells)
 
 
-def find_gaps(
-    source: object, schema: Schema | Mapping[str, object] | str | os.PathLike[str] | None = None
-) -> list[Gaps]:
+def find_gaps(source: object, declared: Schema) -> list[Gaps]:
     """Find, for each column of a table, the rows that lack a value or are not as declared.
 
     The result is exact: not private, and for the data owner only.
     """
-    declared = as_schema(schema)
     opened: DeclaredSource = open_declared(located(source), declared)
     words = {name: each.within(declared.file).missing for name, each in declared.columns.items()}
     found = [

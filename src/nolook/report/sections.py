@@ -174,7 +174,7 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     if rows.left_out - 2.0 * rows.lost_error < _MUCH * all_rows:
         return ()
     share = f"{100.0 * rows.left_out / all_rows:.0f}"
-    return (phrase("release.lost", share=share, counted=unit.counted, names=names),)
+    return (phrase("release.lost", share=share, names=names, guarantee=found.guarantee),)
 
 
 def _guarantee(guarantee: PrivacyGuarantee) -> Section:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypeGuard
+from typing import Any, ClassVar, TypeAlias, TypeGuard
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +25,7 @@ __all__ = [
     "File",
     "ParquetFile",
     "Place",
+    "Signs",
     "bare_path",
     "in_runs",
     "in_storage",
@@ -38,6 +39,8 @@ _BUFFER = 1 << 16
 # Of gzip, which asks for little at a time.
 _STREAM_BUFFER = 1 << 20
 
+#: Declared columns, and decimal signs of their own.
+Signs: TypeAlias = Mapping[str, str | None]
 #: A file of very many pieces is read in at most this number of runs of them.
 MOST_PARTS = 256
 
@@ -157,8 +160,8 @@ class File(ABC):
     _alone = True  # whether this is all of a table, so that no thread reads another part
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
-    def __init__(self, place: Place, form: FileFormat = USUAL, names: Sequence[str] = ()) -> None:
-        self.place, self._form, self._names = place, form, names
+    def __init__(self, place: Place, form: FileFormat = USUAL, names: Signs | None = None) -> None:
+        self.place, self._form, self._names = place, form, names or {}
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self.unreadable = f"{self.name} is not a readable {self.kind} file ({why})"

@@ -51,7 +51,7 @@ __all__ = [
 
 Value: TypeAlias = str | int | float | bool | dt.date
 #: Conditions as :func:`nolook.read_table` takes them.
-Where: TypeAlias = Sequence[tuple[str, str, Value | Sequence[Value]]]
+Where: TypeAlias = str | Sequence[str | tuple[str, str, Value | Sequence[Value]]]
 
 _ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "<": pc.less,
@@ -67,7 +67,6 @@ _WRITTEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _EXPECTED = "COLUMN SIGN VALUE, where SIGN is one of =, !=, <, <=, >, >=, in and not in"
-_EXAMPLE, _LIST = "age >= 18", [("age", ">=", 18), ("region", "in", ["North", "South"])]
 _FEW, _MANY = 200, 1000
 
 
@@ -87,10 +86,9 @@ def check_where(where: object) -> tuple[Condition, ...]:
     """Return conditions; raises ParameterError for anything that is none."""
     if where is None:
         return ()
-    if not is_list(where):
+    where = [where] if isinstance(where, str) else where
+    if not is_list(where) or len(where) > _FEW:
         raise refusal("where", where, f"a list of at most {_FEW} conditions", _example())
-    if len(where) > _FEW:
-        raise _refused(f"has {len(where)} conditions; expected at most {_FEW}")
     return tuple(map(_checked, where))
 
 
@@ -99,10 +97,11 @@ def _refused(what: str) -> ParameterError:
 
 
 def _example() -> str:
-    return f"for example {usage_hint('where', _EXAMPLE, f'where={_LIST}')}"
+    return f"for example {usage_hint('where', 'age >= 18')}"
 
 
 def _checked(condition: object) -> Condition:
+    condition = read_condition(condition) if isinstance(condition, str) else condition
     is_one = is_list(condition) and len(condition) == 3
     column, sign, value = cast("Sequence[Any]", condition if is_one else [None] * 3)
     sign = _SAME.get(str(sign), sign)
@@ -213,10 +212,7 @@ def _meets(
 
 def _word(condition: Condition, value: Value, column: Column, own: ColumnSchema) -> str:
     """Return a condition's value as a word that the cells of a column are compared with."""
-    kind, word = (
-        in_words(column.type),
-        str(value).lower() if isinstance(value, bool) else str(value),
-    )
+    kind, word = in_words(column.type), str(value)
     if own.type in _DATES or kind in {"date", "date and time"}:
         return _day(condition, value, column.type, own)
     if kind in {"integer", "number"}:
@@ -246,8 +242,8 @@ def _day(condition: Condition, value: Value, kind: Any, own: ColumnSchema) -> st
 
 
 def _unlike(condition: Condition, expected: str, example: str) -> ParameterError:
-    example = f"for example {condition.column} {condition.sign} {example}"
-    return refusal("where", str(condition), expected, example)
+    hint = f"for example {condition.column} {condition.sign} {example}"
+    return refusal("where", str(condition), expected, hint)
 
 
 _DATES = {"date", "datetime"}  # declared types whose cells are days

@@ -31,6 +31,7 @@ from nolook.tables.files import (
     File,
     ParquetFile,
     Place,
+    Signs,
     bare_path,
     in_runs,
     in_storage,
@@ -101,7 +102,7 @@ def is_text(source: object) -> TypeGuard[Listing]:
     return isinstance(source, Listing) and kind_of(source.files[0][1]).is_text
 
 
-def open_place(place: Place, form: FileFormat, names: Sequence[str] = ()) -> File:
+def open_place(place: Place, form: FileFormat, names: Signs | None = None) -> File:
     """Open a file; one of text needs its format, and names where it has none."""
     return kind_of(place)(place, form, names)  # type: ignore[no-any-return]
 
@@ -329,8 +330,8 @@ class Folder:
         Columns that files may lack, whose values are missing there; None for all.
     form : FileFormat, optional
         How files of text are written.
-    names : sequence of str, optional
-        The columns of files of text without a header.
+    names : mapping of str to str, optional
+        The columns of files of text without a header, and decimal signs of their own.
 
     Raises
     ------
@@ -344,7 +345,7 @@ class Folder:
         listing: Listing,
         optional: Collection[str] | None = (),
         form: FileFormat = USUAL,
-        names: Sequence[str] = (),
+        names: Signs | None = None,
     ) -> None:
         self.name, self.label, self.keys = listing.name, listing.label, listing.keys
         self._files: list[tuple[File, _Values]] = []

@@ -88,40 +88,42 @@ class SheetFile(_OnceFile):
     form : FileFormat
         How many rows to skip, whether there is a header, and the decimal sign: cells with numbers
         are written with it, as in a text file of the same schema.
-    names : sequence of str
-        The columns' names if there is none.
+    names : mapping of str to str
+        The columns' names if there is no header, and decimal signs of their own.
     """
 
     kind, library, is_text = "Excel", "python_calamine", True
     endings = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
     def _declared(self) -> tuple[Column, ...]:
-        names: Sequence[str | None] = self._names
+        names: Sequence[str | None] = [*self._names]
         if self._form.header:
             names = next(islice(self.cells(), self._form.skip, None))
         while names and not names[-1]:  # beside the table
             names = names[:-1]
         return tuple(Column((name or "").strip(), TEXT, "text") for name in names)
 
-    def cells(self) -> Iterator[list[str | None]]:
-        """Yield rows that are not empty."""
+    def cells(self, signs: Sequence[str] = ()) -> Iterator[list[str | None]]:
+        """Yield rows that are not empty, with the decimal signs of the first columns."""
         calamine = import_module(self.library)
         with self.place.open() as file:
             sheet = calamine.CalamineWorkbook.from_filelike(file).get_sheet_by_index(0)
             rows, before = sheet.iter_rows(), (sheet.start or (0, 0))[1]
+            signs = [*signs[before:], *[self._form.decimal] * sheet.width]
             while some := _some(rows, sheet.width):
                 for row in some:
                     # From the sheet's first column.
-                    cells = [None] * before + [_text(cell, self._form.decimal) for cell in row]
+                    cells = [None] * before + [*map(_text, row, signs)]
                     if any(cells):
                         yield cells
 
     def _rows(self) -> Iterator[Any]:
-        rows, names = self.cells(), [column.name for column in self.columns]
+        names = [column.name for column in self.columns]
+        rows = self.cells([self._names.get(name) or self._form.decimal for name in names])
         rows = islice(rows, self._form.skip + self._form.header, None)
         while some := list(islice(rows, _ROWS)):
             # Rows of a sheet are of one length, whatever is beside the table.
-            columns = [list(cells) for cells in zip(*some, strict=True)][: len(names)]
+            columns: list[Any] = [*zip(*some, strict=True)][: len(names)]
             columns += [[None] * len(some)] * (len(names) - len(columns))
             arrays = [pa.array(cells, TEXT) for cells in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=names)
@@ -151,13 +153,13 @@ def _some(rows: Iterator[Sequence[Any]], width: int) -> list[Sequence[Any]]:
 
 def _text(cell: Any, decimal: str = ".") -> str | None:  # noqa: ANN401
     """Return a cell as a text file with this decimal sign would have it, none for an empty one."""
+    if isinstance(cell, timedelta):
+        cell /= timedelta(days=1)
     if isinstance(cell, float):  # as all numbers are
         whole = cell.is_integer() and abs(cell) < 1e15
         return str(int(cell)) if whole else repr(cell).replace(".", decimal)
     if isinstance(cell, bool):
         return str(cell).lower()
-    if isinstance(cell, timedelta):
-        return repr(cell / timedelta(days=1)).replace(".", decimal)
     if isinstance(cell, date) and not isinstance(cell, datetime):
         return f"{cell} 00:00:00"
     text = str(cell)

@@ -119,12 +119,12 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
         columns that are not features, levels of categories. A CSV file, which has no types, has the
         declared features; in other files, undeclared columns have their own types. A path is read
         by :meth:`Schema.read`.
-    where : list of tuple, optional
-        Use only the rows that meet all conditions, such as ``("age", ">=", 18)`` or ``("region",
-        "in", ["North", "South"])``. Operators are =, !=, <, <=, >, >=, in and not in; dates are
-        written as 2024-12-31. Any column of the table can be used, as converted by the schema; a
-        missing value meets no condition. Conditions must not be chosen by looking at the rows.
-        Releases list them.
+    where : str or list of str or tuple, optional
+        Use only the rows that meet all conditions, such as ``"age >= 18"`` or ``("region", "in",
+        ["North", "South"])``. Operators are =, !=, <, <=, >, >=, in and not in; dates are written
+        as 2024-12-31. Any column of the table can be used, as converted by the schema; a missing
+        value meets no condition. Conditions must not be chosen by looking at the rows. Releases
+        list them.
     positive, negative : str, optional
         The target's values that count as 1 and as 0; all others are missing. "..." stands for all
         values except the positive one. `negative` is optional where types or a schema determine it:
@@ -334,7 +334,8 @@ def open_declared(
     columns = dict(schema.columns)
     optional = [name for name, column in columns.items() if column.optional]
     if is_text(source):
-        names = [n for n in columns if n not in source.keys and n not in schema.derived]
+        others = {*source.keys, *schema.derived}
+        names = {n: each.decimal for n, each in columns.items() if n not in others}
         opened: Source = Folder(source, optional, schema.file, names)
         for name in {column.name for column in opened.columns}.difference(source.keys):
             columns.setdefault(name, ColumnSchema("text" if name in texts else "number"))

@@ -137,13 +137,13 @@ class FileFormat:
     Parameters
     ----------
     delimiter : str or None
-        What stands between cells: one of ``, ; | : ^ ~`` or a tab. None: a tab in files that end
-        with .tsv, a comma in others.
+        What separates cells: ``, ; | : ^ ~`` or a tab. None: a tab in .tsv files, else a comma.
     quote : str or None
         What encloses cells that may hold a delimiter; None for nothing.
     encoding : str
+        UTF-8, UTF-16 or an encoding of one byte a letter, such as ``cp1252``.
     header : bool
-        Whether the first line names the columns; without one the schema declares all of them.
+        Whether the first line names the columns; without one the schema declares all.
     skip : int
         Lines above the header, or the first row, that are not part of the table; blank lines and
         comments do not count.
@@ -153,7 +153,7 @@ class FileFormat:
         Whether a line break in quotes is part of its cell. By default every line is a row, so that
         a quote that is never closed spoils no other row.
     decimal, thousands : str
-        Of numbers, where a column declares no other.
+        The decimal sign, and what separates thousands, where a column declares no other.
     missing : tuple of str
         Words for a missing value, besides an empty cell.
     """

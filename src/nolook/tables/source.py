@@ -272,7 +272,8 @@ def from_array(array: NDArray[Any], name: str) -> MemorySource:
     if array.ndim != 2:
         raise TableError(
             f"{name} has {array.ndim} dimension{'s' * (array.ndim != 1)}: Expected 2D array. "
-            f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature"
+            f"Reshape your data with {name}.reshape(-1, 1) if it has a single feature; in a list, "
+            "all rows need one length"
         )
     dtype = _native(array.dtype, name)
     columns = [
@@ -293,8 +294,6 @@ def from_target(target: object, name: str = "y") -> MemorySource:
     frame = from_frame(target)
     if frame is None:
         array = as_array(target, f"{name} is not an array of numbers; {_EXPECTED}")
-        if array.ndim not in {1, 2}:
-            raise TableError(f"{name} has {array.ndim} dimensions; {_EXPECTED}")
         frame = from_array(array[:, np.newaxis] if array.ndim == 1 else array, name)
     if len(frame.columns) != 1:
         raise TableError(f"{name} has {len(frame.columns)} columns; {_EXPECTED}")

@@ -67,11 +67,12 @@ TRUTHS = {"true": "true", "1": "true", "false": "false", "0": "false"}
 _MOST_LISTED = 8
 #: Last words of names that numbers are given to tell things apart, not to count or measure.
 _IDENTIFIER = re.compile(
-    r"code|iban|ids?|key|mobile|mrn|nr|phone|plz|postcode|ssn|tel|telephone|uuid|zip|[a-z]*id(?:num|no|nr)"
+    r"aktenzeichen|code|iban|identifier|ids?|key|matrikel|mobile|mrn|nr|phone|plz|postcode|seqn"
+    r"|ssn|tel|telephone|uuid|zip|[a-z]*id(?:num|no|nr)|[a-z]*nummer|[a-z]{2,}nr"
     r"|(?:p|pat|pers|subj|case|hh|user|cust|emp|stud|resp|member|fam|firm|visit|rec|row|obs|u|patient|person"
     r"|subject|household|customer|employee|student|respondent|family|record)ids?"
 )
-_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])|\d+")
+_WORD = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+(?![^\W\d_A-Z])")
 
 
 def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noqa: ANN401
@@ -169,10 +170,10 @@ def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
     cells = trimmed(cells)
     nothing = pc.is_in(cells, value_set=pa.array(_NOTHING, TEXT))
     with suppress(pa.ArrowInvalid):
-        return pc.if_else(nothing, pa.scalar(None, TEXT), cells).cast(pa.float64())
+        return pc.if_else(nothing, None, cells).cast(pa.float64())
     cells = signed(cells)
     valid = pc.match_substring_regex(cells, pattern=_NUMBER)
-    return pc.if_else(valid, cells, pa.scalar(None, BYTES)).view(TEXT).cast(pa.float64())
+    return pc.if_else(valid, cells, None).view(TEXT).cast(pa.float64())
 
 
 def signed(cells: Any) -> Any:  # noqa: ANN401
@@ -186,7 +187,7 @@ def is_identifier(name: str) -> bool:
 
 
 def last_word(name: str) -> str:
-    """Return the last word of a column's name, in small letters."""
+    """Return the last word of a column's name that is not a number, in small letters."""
     return "".join(_WORD.findall(name)[-1:]).lower()
 
 
