@@ -78,7 +78,7 @@ def test_each_batch_has_a_nonce_of_its_own():
     "batch",
     [
         PLAIN,
-        batch_of("roc", 0.5, nolook.LogGrid(0.001, 1, 0.1)),
+        batch_of("roc", 0.5, nolook.LinearGrid(0.001, 1, 0.1)),
         batch_of("hosmer-lemeshow", 1.0, None),
         batch_of("ecdf", 1.0, None, delta=1e-6),
     ],

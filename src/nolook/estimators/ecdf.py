@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.grids import LinearGrid
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget, check_grid, check_relation, check_shares
 from nolook.estimators._finding import PrivateFinding
@@ -43,7 +43,7 @@ class ECDF(PrivateFinding):
 
     Parameters
     ----------
-    grid : LinearGrid, LogGrid or None, default=None
+    grid : LinearGrid or None, default=None
         Public thresholds. Values outside count in the end cells. None needs no range: steps are
         1/1024 of a value between 7.6e-6 and 7e13, positive or negative, and coarser beyond; whole
         numbers for a column declared to hold integers. A known range makes the noise smaller.
@@ -75,7 +75,7 @@ class ECDF(PrivateFinding):
     True
     """
 
-    grid: LinearGrid | LogGrid | None = None
+    grid: LinearGrid | None = None
     delta: float = 0.0
     relation: str = "add-remove"
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Vector
 from nolook._validation import check_epsilon
 from nolook.algorithms.evaluation import Judged, scores_release
-from nolook.algorithms.grids import LinearGrid, LogGrid
+from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
@@ -50,7 +50,7 @@ class ROCCurve(ScoredEstimator):
 
     Parameters
     ----------
-    grid : LinearGrid, LogGrid or None, default=None
+    grid : LinearGrid or None, default=None
         Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
         outside count in the end cells; scores in one cell count as equal. None spends 15 % of
         epsilon on a range of the scores and places 2^5 to 2^12 thresholds in it, more for more
@@ -90,7 +90,7 @@ class ROCCurve(ScoredEstimator):
     precision_band_ : ndarray of shape (3, 201)
         Recalls (true positive rates), and for each the ends of a 95 % interval of the precision,
         assuming that rows between two thresholds are evenly mixed.
-    grid_ : LinearGrid or LogGrid
+    grid_ : LinearGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
         The private number of rows of each class, at least 1.
@@ -113,7 +113,7 @@ class ROCCurve(ScoredEstimator):
     True
     """
 
-    grid: LinearGrid | LogGrid | None = None
+    grid: LinearGrid | None = None
     pos_label: float | str = 1
     relation: str = "add-remove"
 
