@@ -84,7 +84,7 @@ class ECDF(PrivateFinding):
     @property
     def questions(self) -> tuple[str, ...]:
         """Names of the methods that read more from it."""
-        asked = ("cdf", "quantile", "interval", "histogram", "pdf", "trimmed_mean", "rvs")
+        asked = ("cdf", "quantile", "interval", "histogram", "trimmed_mean", "rvs")
         return asked if self.grid is None else (*asked, "mean")
 
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
@@ -176,23 +176,6 @@ class ECDF(PrivateFinding):
                 "[0, 10, 20])"
             )
         return self._fitted().masses(places)
-
-    def pdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
-        """Return the density ``(F(b) - F(a)) / (b - a)``, for the cell from a to b that holds t.
-
-        Parameters
-        ----------
-        t : array_like
-        return_std : bool, default=False
-            Also return the standard error.
-
-        Returns
-        -------
-        ndarray of the shape of `t`, or two of them
-            0 outside the grid.
-        """
-        density, error = self._fitted().pdf(t)
-        return (density, error) if return_std else density
 
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the mean ``sum_k t_k (F(t_k) - F(t_k-1))``, values rounded up to thresholds.

@@ -123,7 +123,7 @@ class ROCCurve(ScoredEstimator):
     kind = _ledger_label = "ROC curve"
     _measured = ("auc", "average_precision", "base_rate")
 
-    questions = ("at", "threshold_at", "rate_at", "partial_auc", "precision_recall")
+    questions = ("at", "threshold_at", "rate_at", "precision_recall")
 
     def _columns(self) -> dict[str, Any]:
         places, low, high = self.band_
@@ -164,30 +164,6 @@ class ROCCurve(ScoredEstimator):
             setattr(self, f"{name}_interval_", one.ends)
         self.auc_noise_interval_, self.tied_ = found.area_noise.ends, curve.tied
         self.band_, self.precision_band_ = found.band, found.precision_band
-
-    def partial_auc(self, max_fpr: float, *, return_interval: bool = False) -> Any:  # noqa: ANN401
-        """Return the area up to a false positive rate, standardised as in scikit-learn.
-
-        Parameters
-        ----------
-        max_fpr : float
-            Above 0, at most 1.
-        return_interval : bool, default=False
-            Whether to return a 95 % interval too.
-
-        Returns
-        -------
-        area : float
-            0.5 for guessing and 1 for a perfect score at any `max_fpr`, as from
-            ``sklearn.metrics.roc_auc_score(..., max_fpr=max_fpr)``.
-        interval : ndarray of shape (2,)
-            Only with `return_interval`.
-        """
-        rate = _check_rate(max_fpr, "max_fpr")
-        if rate == 0.0:
-            raise ParameterError("max_fpr is 0; expected a number above 0, at most 1 (0.1)")
-        found = self._fitted().partial_area(rate)
-        return (found.value, found.ends) if return_interval else found.value
 
     def precision_recall(self) -> tuple[Vector, Vector, Vector]:
         """Return the precision-recall curve, in the order of scikit-learn.
@@ -237,9 +213,12 @@ class ROCCurve(ScoredEstimator):
         """
         if (fpr is None) == (tpr is None):
             raise ParameterError("fpr and tpr are both given or both None (give one of them)")
+        check_is_fitted(self)
         if fpr is not None:
-            return self._fitted().threshold_at_fpr(_check_rate(fpr, "fpr"))
-        return self._fitted().threshold_at_tpr(_check_rate(tpr, "tpr"))
+            place = np.searchsorted(self.fpr_, _check_rate(fpr, "fpr"), side="right") - 1
+        else:
+            place = np.searchsorted(self.tpr_, _check_rate(tpr, "tpr"), side="left")
+        return float(self.thresholds_[place])
 
     def _fitted(self) -> RocCurve:
         check_is_fitted(self)
