@@ -207,7 +207,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "ROC curve"
     assert (document["scored"]["score"], document["scored"]["target"]) == ("score", "number")
-    assert document["classes"]["grid"][-1] == 0.01
+    assert document["classes"]["grid"]["step"] == 0.01
     assert spent(here) == (2.0, ["ROC curve"])
     data = columns()
     exact = area(data["score"], data["member"])
