@@ -62,7 +62,7 @@ def hosmer_lemeshow(
     place = np.searchsorted(np.maximum.accumulate(noisy), wanted)
     borders = np.concatenate([[0.0], _POINTS[np.minimum(place, len(_POINTS) - 1)], [1.0]])
     between = np.unique(borders)
-    positives, negatives, excess = GroupSums(between).update(scores, positive).value
+    positives, negatives, excess = GroupSums(between).update(np.stack([scores, positive])).value
     expected = between[:-1] * (positives + negatives) + excess / GROUP_UNIT
     exact = np.stack([positives, negatives, expected, positives + negatives - expected])
     released = np.zeros((4, groups))

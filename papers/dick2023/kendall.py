@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected
 from nolook.estimators.kendall import KendallSelector
+from nolook.kernels.inversions import pair_differences
 from nolook.privacy.budgets import with_room
 from nolook.privacy.mechanisms.exponential import exponential_choice
 from nolook.privacy.noise import ByteSource, uniform_integers
 from nolook.privacy.release import OnStep, Plan
-from nolook.statistics.kendall import KENDALL_UNIT, RankedTable, kendall_scores
+from nolook.statistics.kendall import KENDALL_UNIT, KendallRows, kendall_scores
 from nolook.tables import Table
 from papers import only_choices
 
@@ -58,15 +59,18 @@ class PublishedKendallSelection(KendallSelection):
         k = self.k
         share = with_room(self.features.epsilon / k)
         columns = np.concatenate([np.empty((table.n_columns, 0)), *table.batches()], axis=1)
-        ranked = RankedTable([np.array([without_ties(column, source) for column in columns])])
+        places = np.array([without_ties(column, source) for column in columns])
+        ranked = KendallRows(table.n_columns).update(places).value
         left = list(range(table.n_columns - 1))
-        target = ranked.differences(table.n_columns - 1, left)
+        target = pair_differences(ranked[-1], ranked[:-1])
         others = np.zeros(len(left), dtype=np.int64)
         chosen: list[int] = []
         while len(chosen) < k:
             if chosen:
-                others[left] += abs(ranked.differences(chosen[-1], left))
-            scores = kendall_scores(target[left], others[left].tolist(), len(chosen), ranked.rows)
+                features = [ranked[j] for j in left]
+                others[left] += abs(pair_differences(ranked[chosen[-1]], features))
+            rows = columns.shape[1]
+            scores = kendall_scores(target[left], others[left].tolist(), len(chosen), rows)
             sensitivity = published_sensitivity(len(chosen))
             chosen.append(left.pop(exponential_choice(scores, sensitivity, share, source)))
         return Selected(tuple(chosen))

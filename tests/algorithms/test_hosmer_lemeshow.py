@@ -18,9 +18,7 @@ ROWS = list(itertools.product([0.0, 0.2, 0.25, 0.9, 1.0], [False, True]))
 
 
 def rows_of(rows):
-    probabilities = np.array([p for p, _ in rows])
-    positive = np.array([one for _, one in rows], dtype=bool)
-    return Batches([(probabilities, positive, None)])
+    return Batches([(np.array(rows, dtype=float).reshape(-1, 2).T,)])
 
 
 def release(probabilities, positive, epsilon, seed, groups=10):

@@ -360,6 +360,6 @@ def test_the_excess_of_a_unit_is_no_more_than_a_rows():
     rows = 10**5 + 3
     weights = np.full(rows, WHOLE // rows)
     sums = hosmer_lemeshow.GroupSums(np.array([0.0, 1.0]), WHOLE)
-    _, negatives, excess = sums.update(np.ones(rows), np.zeros(rows, dtype=bool), weights).value
+    _, negatives, excess = sums.update(np.stack([np.ones(rows), np.zeros(rows)]), weights).value
     assert 0.999 * WHOLE < negatives[0] <= WHOLE
     assert 0.999 * GROUP_UNIT < excess[0] <= GROUP_UNIT

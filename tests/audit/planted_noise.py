@@ -242,7 +242,8 @@ class FloatGroupSums(GroupSums):
 
     _total = np.float32(0.0)
 
-    def update(self, probabilities, _):
+    def update(self, numbers):
+        probabilities, _ = numbers
         start = np.concatenate([[self._total], probabilities.astype(np.float32)])
         self._total = np.cumsum(start, dtype=np.float32)[-1]
         return self
@@ -254,7 +255,7 @@ class FloatGroupSums(GroupSums):
 
 def noisy_sum(table, draws, source):
     borders = np.array([0.0, 1.0])
-    sums = hosmer_lemeshow.GroupSums(borders).update(table, np.zeros(len(table), dtype=bool))
+    sums = hosmer_lemeshow.GroupSums(borders).update(np.stack([table, np.zeros(len(table))]))
     _, _, excess = sums.value
     sensitivity = hosmer_lemeshow.excess_sensitivities(borders)[0]
     noisy = laplace.laplace_release(np.repeat(excess, draws), sensitivity, 1.0, source)

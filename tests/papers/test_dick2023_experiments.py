@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 import nolook
+from nolook.kernels.inversions import pair_differences
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.noise import SeededSource
-from nolook.statistics.kendall import KENDALL_UNIT, RankedTable
+from nolook.statistics.kendall import KENDALL_UNIT, KendallRows
 from nolook.tables import table_from_arrays
 from papers.command import main
 from papers.dick2023.counterexamples import loss_of_equal_parts, moves_of_tau, tau_b_of_one_row
@@ -83,12 +84,12 @@ def test_choices_follow_the_published_mechanism():
         release.choose(table, 0, SeededSource(seed), lambda _: None).features
         for seed in range(draws)
     )
-    ranked = RankedTable([np.vstack([X.T, y])])
-    label = abs(ranked.differences(3, [0, 1, 2])) / 11
+    ranked = KendallRows(4).update(np.vstack([X.T, y])).value
+    label = abs(pair_differences(ranked[3], ranked[:3])) / 11
     first = law(label, epsilon / 2, 1.5)
     for one in range(3):
         left = [j for j in range(3) if j != one]
-        scores = label[left] - abs(ranked.differences(one, left)) / 11
+        scores = label[left] - abs(pair_differences(ranked[one], [ranked[j] for j in left])) / 11
         for other, chance in zip(left, law(scores, epsilon / 2, 3.0), strict=True):
             expected = draws * first[one] * chance
             assert abs(counts[one, other] - expected) < 5 * np.sqrt(expected) + 5

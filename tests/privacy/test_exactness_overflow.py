@@ -98,9 +98,9 @@ def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):
     # As if 2^34 rows had the largest excess.
     monkeypatch.setattr(groups, "GROUP_UNIT", 2**61)
     monkeypatch.setattr(groups, "_EXACT_ROWS", 2)
-    block = (np.ones(7), np.array([True] * 3 + [False] * 4))
+    block = np.stack([np.ones(7), [1.0] * 3 + [0.0] * 4])
     positives, negatives, excess = (
-        groups.GroupSums(np.array([0.0, 1.0])).update(*block).update(*block).value
+        groups.GroupSums(np.array([0.0, 1.0])).update(block).update(block).value
     )
     assert (positives.tolist(), negatives.tolist()) == ([6], [8])
     assert excess.tolist() == [14 * 2**61]
@@ -110,11 +110,11 @@ def test_group_sums_leave_64_bits_and_do_not_wrap(monkeypatch):
 
 def test_group_sums_do_not_depend_on_the_parts(monkeypatch):
     generator = np.random.default_rng(0)
-    block = (generator.random(100), generator.random(100) < 0.3)
+    block = np.stack([generator.random(100), generator.random(100) < 0.3])
     borders = np.array([0.0, 0.25, 0.5, 1.0])
-    whole = [part.tolist() for part in groups.GroupSums(borders).update(*block).value]
+    whole = [part.tolist() for part in groups.GroupSums(borders).update(block).value]
     monkeypatch.setattr(groups, "_EXACT_ROWS", 7)
-    assert [part.tolist() for part in groups.GroupSums(borders).update(*block).value] == whole
+    assert [part.tolist() for part in groups.GroupSums(borders).update(block).value] == whole
 
 
 def test_centred_products_saturate(monkeypatch):

@@ -21,17 +21,15 @@ BORDERS = np.array([0.0, 0.25, 0.25 + 2.0**-10, 0.75, 1.0])
 
 
 def sums(rows, borders=BORDERS):
-    probabilities = np.array([p for p, _ in rows], dtype=float)
-    positive = np.array([one for _, one in rows], dtype=bool)
-    return np.stack(GroupSums(borders).update(probabilities, positive).value)
+    numbers = np.array(rows, dtype=float).reshape(-1, 2).T
+    return np.stack(GroupSums(borders).update(numbers).value)
 
 
 def weighted(rows, whole):
     """Sum rows with weights."""
-    columns = [np.array(column) for column in zip(*rows, strict=True)] or [np.empty(0)] * 3
-    kinds = (float, bool, np.int64)
-    given = (column.astype(kind) for column, kind in zip(columns, kinds, strict=True))
-    return np.stack(GroupSums(BORDERS, whole).update(*given).value)
+    numbers = np.array([row[:2] for row in rows], dtype=float).reshape(-1, 2).T
+    weights = np.array([weight for *_, weight in rows], dtype=np.int64)
+    return np.stack(GroupSums(BORDERS, whole).update(numbers, weights).value)
 
 
 def by_definition(rows, borders=BORDERS):
@@ -110,7 +108,7 @@ def test_groups_are_half_open(ulps):
 def test_sums_beyond_float64_stay_exact():
     rows = 2**23 + 1  # odd, so that no double is the sum
     blocks = [
-        (np.full(part, 1.0 - 2.0**-30), np.zeros(part, dtype=bool))
+        (np.stack([np.full(part, 1.0 - 2.0**-30), np.zeros(part)]),)
         for part in (rows // 2, rows - rows // 2)
     ]
     _, negatives, excess = fed(GroupSums(np.array([0.0, 1.0])), blocks).value

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nolook.kernels.inversions import pair_differences
 from nolook.statistics.kendall import (
     KENDALL_UNIT,
     KendallRows,
@@ -24,10 +25,11 @@ def scores(rows, chosen=()):
 
 
 def scores_of(ranked, target, chosen):
-    every = range(target)
-    others = sum((abs(ranked.differences(s, every)) for s in chosen), np.zeros(target, np.int64))
-    own = ranked.differences(target, every)
-    return kendall_scores(own, others.tolist(), len(chosen), ranked.rows)
+    features = ranked[:target]
+    each = (abs(pair_differences(ranked[s], features)) for s in chosen)
+    others = sum(each, np.zeros(target, np.int64))
+    own = pair_differences(ranked[target], features)
+    return kendall_scores(own, others.tolist(), len(chosen), ranked[0].ranks.size)
 
 
 def by_definition(rows, chosen):

@@ -147,7 +147,7 @@ def as_finite(table):
 
 
 def as_scores(table):
-    return np.abs(table[0]) / 4.0, table[1] > 0.0
+    return (np.stack([np.abs(table[0]) / 4.0, table[1] > 0.0]),)
 
 
 def first_column(table):

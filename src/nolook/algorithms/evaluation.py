@@ -30,7 +30,6 @@ from nolook.privacy.budgets import split
 from nolook.privacy.guarantee import Budget, PureEvent, Relation
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
-from nolook.statistics.by_class import ByClass
 from nolook.statistics.cell_counts import ClassCells, cell_counts_sensitivity
 from nolook.tables import Table
 
@@ -137,8 +136,8 @@ class ScoresRelease:
         """Release the counts, then the sums of groups between quantiles that follow from them."""
         grid = self.grid or search_grid(table, self, source, progress)
         progress("counts")
-        rows, points, relation = ByClass(table), grid.points(), self.relation
-        cells, weighing = rows.fold(ClassCells(points)).value, Weighing.of(table, relation)
+        points, relation = grid.points(), self.relation
+        cells, weighing = table.fold(ClassCells(points)).value, Weighing.of(table, relation)
         forests, left_out, known = release_cells(
             cells, self.counts, relation, source, weighing, classes=True
         )
@@ -150,7 +149,7 @@ class ScoresRelease:
         borders = quantile_borders(judged.scores, self.groups)
         # A replaced row leaves one group and enters the same or another one.
         each = self.sums.epsilon / cell_counts_sensitivity(relation)
-        return evolve(judged, table=release_sums(rows, borders, each, source, weighing))
+        return evolve(judged, table=release_sums(table, borders, each, source, weighing))
 
 
 def scores_release(

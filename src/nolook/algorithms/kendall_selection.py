@@ -23,6 +23,7 @@ from attrs import frozen
 
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.selection_plan import Choices, Selected, Selection
+from nolook.kernels.inversions import pair_differences
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.exponential import exponential_choice, permute_and_flip
@@ -57,14 +58,15 @@ def kendall_selection(
         choose, epsilon = permute_and_flip, with_room(epsilon / k)
     last = rows.n_columns - 1  # the target
     ranked = rows.fold(KendallRows(rows.n_columns)).value
-    left = list(range(last))
-    target = ranked.differences(last, left)
+    left, rows_ranked = list(range(last)), ranked[last].ranks.size
+    target = pair_differences(ranked[last], ranked[:last])
     others = np.zeros(last, dtype=object)  # Python integers: the sums may exceed 64 bits
     chosen: list[int] = []
     while len(chosen) < k:
         if chosen:
-            others[left] += abs(ranked.differences(chosen[-1], left)).astype(object)
-        scores = kendall_scores(target[left], others[left].tolist(), len(chosen), ranked.rows)
+            with_last = pair_differences(ranked[chosen[-1]], [ranked[j] for j in left])
+            others[left] += abs(with_last).astype(object)
+        scores = kendall_scores(target[left], others[left].tolist(), len(chosen), rows_ranked)
         sensitivity = kendall_sensitivity(len(chosen))
         chosen.append(left.pop(choose(scores, sensitivity, epsilon, source)))
     return chosen

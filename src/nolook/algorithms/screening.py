@@ -16,6 +16,7 @@ from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import Sample, sampled_rows
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.selection_plan import Choices, Selected, Selection, peel
+from nolook.kernels.inversions import pair_differences
 from nolook.privacy.guarantee import PureEvent
 from nolook.privacy.mechanisms.top_k import canonical_lipschitz
 from nolook.privacy.noise import ByteSource
@@ -115,9 +116,9 @@ def screen(scores: Scores, k: int, features: Choices, top_k: TopK, source: ByteS
 def rank_scores(rows: Table | Sample) -> Scores:
     """Score features by the size of their Kendall correlation with the target; without weights."""
     ranked = rows.fold(KendallRows(rows.n_columns)).value
-    features = rows.n_columns - 1
-    target = ranked.differences(features, list(range(features)))
-    return Scores(kendall_scores(target, [0] * features, 0, ranked.rows), kendall_sensitivity(0))
+    target = pair_differences(ranked[-1], ranked[:-1])
+    scores = kendall_scores(target, [0] * target.size, 0, ranked[-1].ranks.size)
+    return Scores(scores, kendall_sensitivity(0))
 
 
 def covariance_scores(table: Table, low: Vector, high: Vector) -> Scores:

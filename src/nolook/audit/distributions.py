@@ -102,7 +102,7 @@ def _moved_law(epsilon: float, table: int) -> Vector:
 def _group(epsilon: float, table: int, runs: int, source: ByteSource) -> Vector:
     borders = np.array([0.0, 0.25, 1.0])
     width = int(excess_sensitivities(borders)[0])
-    row = np.array([0.25]), np.array([True])
+    row = (np.array([[0.25], [1.0]]),)
     positives, _, excess = Batches([] if table else [row]).fold(GroupSums(borders)).value
     count = np.full(runs, positives[0])
     count = laplace_release(count, GROUP_COUNTS_SENSITIVITY, 0.6 * epsilon, source)

@@ -25,26 +25,9 @@ _TOLERANCE = 1e-6
 _MOST_SWEEPS = 1000
 # Standardised coefficients up to here are rounding, and are not voted for.
 _NOTHING = 1e-9
-_TILE = 64  # rows moved together: they stay in the fastest cache
 _FIRST_ROOM = 64  # columns of products a block has room for, before more is needed
 # Numbers in all rows; fewer take a few milliseconds.
 _WORTH_THREADS = 100_000
-
-
-@compiled
-def _move(rows: Matrix, blocks: Integers, free: Integers, out: Matrix) -> None:
-    """Copy a batch's rows to the next free places of their blocks."""
-    columns, n = rows.shape
-    places = np.empty(_TILE, dtype=np.int64)
-    for first in range(0, n, _TILE):
-        size = min(_TILE, n - first)
-        for i in range(size):
-            block = blocks[first + i]
-            places[i] = free[block]
-            free[block] += 1
-        for j in range(columns):
-            for i in range(size):
-                out[places[i], j] = rows[j, first + i]
 
 
 def arrange_blocks(
@@ -55,14 +38,13 @@ def arrange_blocks(
     At least one batch is given; they have shape (columns, rows), the result (all rows, columns).
     Block b has the rows from ``starts[b]`` to ``starts[b + 1] - 1``.
     """
-    starts = np.zeros(m + 1, dtype=np.int64)
-    for own in blocks:
-        starts[1:] += np.bincount(own, minlength=m)
-    starts = np.cumsum(starts)
-    rows = np.empty((starts[-1], batches[0].shape[0]))
-    free = starts[:-1].copy()
-    for batch, own in zip(batches, blocks, strict=True):
-        _move(batch, own, free, rows)
+    own = np.concatenate(blocks)
+    starts = np.append(0, np.cumsum(np.bincount(own, minlength=m)))
+    rows, places = np.empty((own.size, len(batches[0]))), np.empty_like(own)
+    places[np.argsort(own, kind="stable")] = np.arange(own.size)
+    for batch in batches:
+        rows[places[: batch.shape[1]]] = batch.T
+        places = places[batch.shape[1] :]
     return rows, starts
 
 

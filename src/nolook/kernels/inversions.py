@@ -91,13 +91,6 @@ def _repair(values: Vector, keys: Keys, mask: np.uint64) -> bool:
 
 
 @compiled
-def _invert(order: Ranks, out: Ranks) -> None:
-    """Write the inverse of a permutation."""
-    for i in range(order.size):
-        out[order[i]] = i
-
-
-@compiled
 def _rank(values: Vector, keys: Keys, mask: np.uint64, ranks: Ranks) -> int:
     """Write each row's rank; return the number of tied pairs."""
     tied = 0
@@ -288,13 +281,6 @@ def _by_both(ranks: Ranks, other: Ranks, order: Ranks, used: Ranks, out: Ranks) 
 
 
 @compiled
-def _take(ranks: Ranks, order: Ranks, out: Ranks) -> None:
-    """Write the ranks of rows in an order."""
-    for i in range(order.size):
-        out[i] = ranks[order[i]]
-
-
-@compiled
 def _pairs(n: int) -> int:
     """Return n (n - 1) / 2 in 64 bits: no product of it exceeds them for n below 2^32."""
     return (n >> 1) * ((n - 1) | 1)
@@ -312,10 +298,10 @@ def _difference(
     sequence, spare, third = work[0], work[1], work[2]
     both = 0
     if tied == 0:
-        _take(other, order, sequence)
+        sequence[:] = other[order]
     elif other_tied == 0:
-        _invert(other, third)
-        _take(ranks, third, sequence)
+        third[other] = np.arange(n, dtype=np.uint32)
+        sequence[:] = ranks[third]
     else:
         both = _by_both(ranks, other, third, spare, sequence)
     if tied > 0 or other_tied > 0:
@@ -336,7 +322,7 @@ def pair_differences(column: RankedColumn, others: Sequence[RankedColumn]) -> ND
         return out
     order = np.empty(0 if column.tied else rows, dtype=np.uint32)
     if not column.tied:
-        _invert(column.ranks, order)
+        order[column.ranks] = np.arange(rows, dtype=np.uint32)
 
     def job(own: Iterator[int]) -> None:
         work = np.empty((3, rows), dtype=np.uint32)

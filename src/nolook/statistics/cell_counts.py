@@ -106,12 +106,10 @@ class ClassCells(_SeveralCounts, Statistic):
         super().__init__([edges, edges])
 
     def update(
-        self,
-        scores: NDArray[np.float64],
-        positive: NDArray[np.bool_],
-        weights: NDArray[np.int64] | None = None,
+        self, numbers: NDArray[np.float64], weights: NDArray[np.int64] | None = None
     ) -> Self:
-        """Add the scores of rows, each as often as its weight says."""
-        for own, counts in zip((positive, ~positive), self._counts, strict=True):
+        """Add rows, scores and then targets, 1 of positives; each as often as its weight says."""
+        scores, targets = numbers
+        for own, counts in zip((targets == 1.0, targets != 1.0), self._counts, strict=True):
             counts.update(scores[own], None if weights is None else weights[own])
         return self

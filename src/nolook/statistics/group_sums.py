@@ -43,16 +43,12 @@ class GroupSums(Statistic):
         self._counts = np.zeros((2, len(self._left)), dtype=np.int64)
         self._excess = np.zeros(len(self._left), dtype=object)
 
-    def update(
-        self,
-        probabilities: Vector,
-        positive: NDArray[np.bool_],
-        weights: Integers | None = None,
-    ) -> Self:
-        """Add the rows' probabilities, whether each row is positive, and what it weighs.
+    def update(self, numbers: Vector, weights: Integers | None = None) -> Self:
+        """Add rows, probabilities and then targets, 1 of positives, and what each weighs.
 
         Probabilities are clipped to 0 and 1, NaN to 0, and each is rounded down to a whole unit.
         """
+        probabilities, targets = numbers
         for start in range(0, len(probabilities), _EXACT_ROWS):
             rows = slice(start, start + _EXACT_ROWS)
             inside = np.nan_to_num(probabilities[rows], nan=0.0).clip(0.0, 1.0)
@@ -62,7 +58,7 @@ class GroupSums(Statistic):
             if own is not None:
                 excess = excess * own // self._whole
             part = np.zeros_like(self._left)
-            places = group + len(part) * ~positive[rows]
+            places = group + len(part) * (targets[rows] != 1.0)
             counts = np.bincount(places, own, self._counts.size).astype(np.int64)
             self._counts += counts.reshape(2, -1)
             np.add.at(part, group, excess)

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.kernels.inversions import RankedColumn, pair_differences, rank_columns
+from nolook.kernels.inversions import RankedColumn, rank_columns
 from nolook.statistics import Statistic
 
-__all__ = ["KENDALL_UNIT", "KendallRows", "RankedTable", "kendall_scores", "kendall_sensitivity"]
+__all__ = ["KENDALL_UNIT", "KendallRows", "kendall_scores", "kendall_sensitivity"]
 
 #: Scores are whole multiples of 1/KENDALL_UNIT. A multiple of 4, so that 5/4 is a whole number.
 KENDALL_UNIT = 2**20
@@ -41,15 +41,11 @@ def kendall_scores(
     For each feature, `target` is C - D with the target and `redundancy` the sum of |C - D| with
     those chosen. Scores are exact, in units of 1/KENDALL_UNIT, each rounded down once.
     """
-    out = np.zeros(len(target), dtype=np.int64)
-    if rows < 2:
-        return out
     parts = max(chosen, 1)
-    divisor = parts * (rows - 1)
     # Python integers: a product may exceed 64 bits.
-    for j, (own, others) in enumerate(zip(target.tolist(), redundancy, strict=True)):
-        out[j] = KENDALL_UNIT * (parts * abs(own) - others) // divisor
-    return out
+    rest = parts * abs(target.astype(object)) - np.array(redundancy, dtype=object)
+    found = KENDALL_UNIT * rest // (parts * max(rows - 1, 1))
+    return np.where(rows < 2, 0, found).astype(np.int64)
 
 
 class KendallRows(Statistic):
@@ -69,28 +65,11 @@ class KendallRows(Statistic):
         return self
 
     @property
-    def value(self) -> RankedTable:
-        """The ranks of the rows."""
-        return RankedTable(self._parts)
+    def value(self) -> list[RankedColumn]:
+        """The ranks of every column, four bytes a cell; as confidential as the table.
 
-
-class RankedTable:
-    """The ranks of a table's columns, four bytes a cell, and the pairs of rows they order.
-
-    Parts have finite numbers and shape (columns, rows). 2^32 rows or more are a TableError: ranks
-    would wrap.
-    """
-
-    def __init__(self, parts: Sequence[NDArray[np.float64]]) -> None:
-        #: As confidential as the table.
-        self.rows = sum(part.shape[1] for part in parts)
-        if self.rows > _MOST_ROWS:
-            raise TableError("the table has 2**32 rows or more (rank a random part of them)")
-        self._columns: list[RankedColumn] = rank_columns(parts)
-
-    def differences(self, column: int, others: Sequence[int]) -> NDArray[np.int64]:
-        """Count the concordant less the discordant pairs of a column and each of others.
-
-        They are the same whatever the order of the rows.
+        2^32 rows or more are a TableError: ranks would wrap.
         """
-        return pair_differences(self._columns[column], [self._columns[j] for j in others])
+        if sum(part.shape[1] for part in self._parts) > _MOST_ROWS:
+            raise TableError("the table has 2**32 rows or more (rank a random part of them)")
+        return rank_columns(self._parts)
