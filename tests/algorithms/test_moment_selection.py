@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -142,10 +142,8 @@ def test_the_more_noise_the_fewer_features_stand_out():
     assert numbers[2] < 3.0
 
 
-@pytest.mark.parametrize("k", [1, 3, 4, None])
-@pytest.mark.parametrize("sigma", [1e-100, 1e-6, 1e6, 1e30])
 @pytest.mark.parametrize("kind", ["zeros", "copies", "ones", "negative", "huge"])
-def test_any_matrix_gets_an_ordinary_answer(kind, sigma, k):
+def test_any_matrix_gets_an_ordinary_answer(kind):
     x = np.repeat(np.arange(10.0)[:, None], 5, axis=1)
     size = 6
     gram = {
@@ -155,11 +153,12 @@ def test_any_matrix_gets_an_ordinary_answer(kind, sigma, k):
         "negative": -np.eye(size),
         "huge": 1e60 * np.diag(np.arange(size) % 2.0),
     }[kind]
-    given = NoisyProducts(gram, gram[0], 1.0, sigma, sigma, 1.0)
-    with np.errstate(all="raise"):
-        found = select_features(given, k, np.ones(5, dtype=bool))
-    assert len(set(found)) == len(found) == (k or len(found))
-    assert 1 <= len(found) <= 4
+    for sigma, k in product([1e-100, 1e-6, 1e6, 1e30], [1, 3, 4, None]):
+        given = NoisyProducts(gram, gram[0], 1.0, sigma, sigma, 1.0)
+        with np.errstate(all="raise"):
+            found = select_features(given, k, np.ones(5, dtype=bool))
+        assert len(set(found)) == len(found) == (k or len(found)), (sigma, k)
+        assert 1 <= len(found) <= 4, (sigma, k)
 
 
 def test_what_adds_nothing_stands_out_as_far_as_is_said():

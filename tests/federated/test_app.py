@@ -123,13 +123,12 @@ def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
     assert stored(pair) == before
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        None, "", "Bearer", "Bearer ", "Basic abc", "Bearer " + "0" * 64, "Bearer é",
-        "Bearer " + "0" * 5000,
-    ],
-)  # fmt: skip
+NO_TOKENS = [
+    None, "", "Bearer", "Bearer ", "Basic abc", "Bearer " + "0" * 64, "Bearer é",
+    "Bearer " + "0" * 5000,
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -138,11 +137,12 @@ def test_reports_of_other_batches_servers_and_lengths_are_refused(pair, owner):
         ("GET", "/v1/batches/ages/entries"), ("GET", "/v1/batches/none"),
     ],
 )  # fmt: skip
-def test_without_a_token_nobody_is_heard(pair, method, path, header):
-    caller = Caller(pair, 0, None)
-    headers = {} if header is None else {"authorization": header.encode("latin-1")}
-    refused(401, caller(method, path, FIRST[0] if path == ADDRESS else None, headers))
-    caller.close()
+def test_without_a_token_nobody_is_heard(pair, method, path):
+    for header in NO_TOKENS:
+        caller = Caller(pair, 0, None)
+        headers = {} if header is None else {"authorization": header.encode("latin-1")}
+        refused(401, caller(method, path, FIRST[0] if path == ADDRESS else None, headers))
+        caller.close()
 
 
 def test_each_role_has_its_own_addresses(owner, analyst, peer):

@@ -313,15 +313,16 @@ def test_a_compressed_file_that_is_cut_short_is_one_plain_line(tmp_path, ending,
         assert caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("place", range(0, 400, 7))
 @pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst"])
-def test_a_damaged_compressed_file_is_never_more_than_one_plain_line(tmp_path, ending, place):
+def test_a_damaged_compressed_file_is_never_more_than_one_plain_line(tmp_path, ending):
     path = store(tmp_path / f"t{ending}", b"a\n" + b"".join(b"%d\n" % i**3 for i in range(300)))
-    content = bytearray(path.read_bytes())
-    content[place : place + 2] = b"\xff\x00"
-    path.write_bytes(content)
-    with suppress(TableError):
-        list(read_table(path, features=["a"]).batches())
+    whole = path.read_bytes()
+    for place in range(0, 400, 7):
+        content = bytearray(whole)
+        content[place : place + 2] = b"\xff\x00"
+        path.write_bytes(content)
+        with suppress(TableError):
+            list(read_table(path, features=["a"]).batches())
 
 
 @pytest.mark.parametrize("ending", [".csv.gz", ".csv.zst"])

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 import weakref
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -42,16 +43,16 @@ class Numbers:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
-@pytest.mark.parametrize("parts", [0, 1, 2, 3, 50])
-@pytest.mark.parametrize("batches", [0, 1, 2, 20])
-def test_every_batch_of_every_part_is_seen_once(threads, parts, batches):
-    def reader(part):
+def test_every_batch_of_every_part_is_seen_once(threads):
+    def reader(part, batches):
         return lambda: (([1000 * part + batch],) for batch in range(batches))
 
-    seen = fold(Numbers(), [reader(part) for part in range(parts)], threads)
-    assert sorted(seen.seen) == sorted(1000 * p + b for p in range(parts) for b in range(batches))
-    if threads == 1:
-        assert seen.seen == sorted(seen.seen)
+    for parts, batches in product([0, 1, 2, 3, 50], [0, 1, 2, 20]):
+        seen = fold(Numbers(), [reader(part, batches) for part in range(parts)], threads)
+        expected = sorted(1000 * p + b for p in range(parts) for b in range(batches))
+        assert sorted(seen.seen) == expected, (parts, batches)
+        if threads == 1:
+            assert seen.seen == sorted(seen.seen)
 
 
 def test_a_statistic_that_is_fed_in_turns_is_copied_before_it_sees_a_row():
