@@ -20,7 +20,8 @@ def forks():
 def _thawed_and_quick(monkeypatch):
     """A server in this process freezes nothing: DuckDB reports frozen cycles as leaks.
 
-    And it hardly waits for more reports to arrive.
+    And it hardly waits for more reports to arrive, nor a client before it tries again.
     """
     monkeypatch.setattr(gc, "freeze", lambda: None)
     monkeypatch.setattr("nolook.federated.server.expander._GATHERING", QUICK)
+    monkeypatch.setattr("nolook.federated.client._FIRST_PAUSE", QUICK)

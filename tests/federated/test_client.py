@@ -289,7 +289,7 @@ class Endless(Fake):
 @pytest.mark.parametrize("call", ["entries", "status", "answer"])
 @pytest.mark.parametrize(("size", "pause"), [(65536, 0.0), (1, 0.01)])
 def test_an_answer_without_an_end_is_given_up(pair, tmp_path, monkeypatch, call, size, pause):
-    monkeypatch.setattr(client_module, "_SLOWEST", 0.5 if pause else 60.0)
+    monkeypatch.setattr(client_module, "_SLOWEST", 0.2 if pause else 60.0)
     fake = Endless(tmp_path, size, pause)
     access = evolve(pair.access("peer", 0), url=fake.url, authority=fake.authority.path.read_text())
     with (

@@ -182,7 +182,7 @@ def test_every_bit_of_one_key_is_fair_and_no_two_go_together(cell):
 
 
 def test_the_shares_of_one_party_are_uniform_at_the_cell_and_elsewhere():
-    n, functions = 4000, PointFunctions(4, CONTEXT)
+    n, functions = 1500, PointFunctions(4, CONTEXT)
     pair = functions.generate(np.full(n, 7, np.uint64), SeededSource(6))
     for role in (0, 1):
         one_by_one = [

@@ -515,6 +515,8 @@ PAGES = {
     "cross-validation": folds,
     "cross-validation-hidden": lambda: folds(hidden=True),
 }
+#: Each is made once.
+PAGES = {name: cache(make) for name, make in PAGES.items()}
 
 
 def note_macros(call, reached):

@@ -95,8 +95,10 @@ class PostgreSQL:
         """Make a database, run statements in it and return its name."""
         name = f"d{uuid.uuid4().hex}"
         self.execute(f"CREATE DATABASE {name} TEMPLATE template0")
-        for statement in statements:
-            self.execute(statement, name)
+        if statements:
+            with closing(self.connect(name)) as connection, closing(connection.cursor()) as cursor:
+                for statement in statements:
+                    cursor.execute(statement)
         return name
 
     def store(self, table: pa.Table, name: str = "t") -> str:
