@@ -129,7 +129,7 @@ IN_VAIN = {
             ("fit", "{table}", "--target", "income", *BUDGET),
             {"nolook.estimators.pipeline", "narwhals.dtypes"},
         ),
-        (("describe", "{table}", *BUDGET), {"sklearn"}),
+        pytest.param(("describe", "{table}", *BUDGET), {"sklearn"}, marks=pytest.mark.slow),
         (
             ("show", "{model}"),
             {
@@ -141,7 +141,11 @@ IN_VAIN = {
                 "pyarrow._parquet",
             },
         ),
-        (("predict", "--model", "{model}", "{table}", "--output", "p.csv"), set()),
+        pytest.param(
+            ("predict", "--model", "{model}", "{table}", "--output", "p.csv"),
+            set(),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=lambda each: each[0] if isinstance(each, tuple) else "",
 )

@@ -285,8 +285,14 @@ def test_what_is_drawn_is_what_is_stated(name, drawn):
 UNDIVIDED = ("tukey", "tukey-models", "lasso", "lasso-delta", "lasso-sample")
 
 
-@pytest.mark.parametrize("rows", ["weights", 2])
-@pytest.mark.parametrize("name", [name for name, row in RELEASES.items() if row[2] is data])
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        pytest.param(name, rows, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, name in enumerate(name for name, row in RELEASES.items() if row[2] is data)
+        for j, rows in enumerate(["weights", 2])
+    ],
+)
 def test_what_is_drawn_for_units_is_what_is_stated(name, rows, drawn):
     make, composed, arguments = RELEASES[name]
     X, y = arguments()

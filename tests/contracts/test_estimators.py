@@ -37,6 +37,15 @@ every_regressor = pytest.mark.parametrize("row", REGRESSORS.values(), ids=REGRES
 every_model_of_numbers = pytest.mark.parametrize("row", NUMBERS.values(), ids=NUMBERS)
 
 
+def a_third(rows):
+    """Try a third of the estimators every day, where all do by the same lines what is asked."""
+    some = [
+        pytest.param(row, id=name, marks=[pytest.mark.slow] * (i % 3 > 0))
+        for i, (name, row) in enumerate(rows.items())
+    ]
+    return pytest.mark.parametrize("row", some)
+
+
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
 @with_quarters(ESTIMATORS)
 def test_scikit_learn_conventions(row, quarter):
@@ -78,7 +87,7 @@ def test_a_degenerate_feature_gets_an_ordinary_answer(row, name):
     assert np.isfinite(published(fitted)).all()
 
 
-@every_estimator
+@a_third(ESTIMATORS)
 def test_the_number_of_rows_is_a_noisy_one_with_its_error(row):
     X, y = data(2000)
     found = [row.make().fit(X, y) for _ in range(12)]
@@ -155,8 +164,14 @@ def test_duplicate_columns_share_their_coefficient(row):
     assert abs(fitted.coef_[0] - fitted.coef_[1]) < row.duplicates_apart
 
 
-@every_model_of_numbers
-@pytest.mark.parametrize("factor", [1000.0, 2.0**-40])
+@pytest.mark.parametrize(
+    ("row", "factor"),
+    [
+        pytest.param(row, factor, marks=[pytest.mark.slow] * ((i + j) % 2), id=f"{name}-{factor}")
+        for i, (name, row) in enumerate(NUMBERS.items())
+        for j, factor in enumerate([1000.0, 2.0**-40])
+    ],
+)
 def test_units_change_predictions_only_as_in_least_squares(row, factor):
     X, y = data(20_000)
     scores = []
@@ -189,7 +204,7 @@ def test_predictions_of_a_target_of_0_and_1_by_type_stay_between_them(row, tmp_p
 
 
 @pytest.mark.filterwarnings("ignore::nolook.errors.OutsideGuarantee")
-@every_model_of_numbers
+@a_third(NUMBERS)
 def test_in_a_pipeline_and_a_grid_search(row):
     X, y = data()
     pipeline = make_pipeline(nolook.QuantileScaler(), row.make())

@@ -33,8 +33,14 @@ def test_the_features_that_matter_are_found(row):
     assert selector.privacy_.mechanisms[-1].name == row.last
 
 
-@every_selector
-@pytest.mark.parametrize("k", [2, "auto"])
+@pytest.mark.parametrize(
+    ("row", "k"),
+    [
+        pytest.param(row, k, marks=[pytest.mark.slow] * ((i + j) % 2), id=f"{name}-{k}")
+        for i, (name, row) in enumerate(SELECTORS.items())
+        for j, k in enumerate([2, "auto"])
+    ],
+)
 def test_the_number_of_rows_is_counted(row, k):
     X, y = data()
     found = [row.make(k, epsilon=20.0).fit(X, y) for _ in range(12)]

@@ -53,8 +53,22 @@ def published(fitted):
     return np.concatenate([*flat, [fitted.rows_.value if fitted.rows_ else 0.0]])
 
 
-@every_maker
-@pytest.mark.parametrize("rows", ["weights", 1, 3])
+def turns(*values):
+    """Pair methods with values: every day each with one of them, in turn."""
+    pairs = [
+        pytest.param(
+            make,
+            value,
+            id=f"{name}-{value}",
+            marks=[pytest.mark.slow] * ((i + j) % len(values) > 0),
+        )
+        for i, (name, make) in enumerate(MAKERS.items())
+        for j, value in enumerate(values)
+    ]
+    return pytest.mark.parametrize(("make", "rows"), pairs)
+
+
+@turns("weights", 1, 3)
 def test_the_guarantee_names_the_unit_and_costs_the_same(make, rows):
     data = pd.concat([frame(), frame(300), frame(20), frame(20)])
     fitted = make().fit(table(data, make, rows_per_unit=rows))
@@ -102,8 +116,7 @@ def test_rows_in_full_are_counted_and_noisier(make):
     assert abs(fitted.rows_.value - 3 * UNITS) < 12 * fitted.rows_.error
 
 
-@every_maker
-@pytest.mark.parametrize("rows", [1, 2, 100_000])
+@turns(1, 2, 100_000)
 def test_however_many_rows_a_unit_has_it_gets_an_ordinary_answer(make, rows):
     data = frame(2).iloc[[0] * rows + [1]]
     for per_unit in ("weights", 2):
@@ -126,8 +139,7 @@ def test_a_unit_with_most_of_the_rows_sways_the_answer_no_more_than_another(make
         np.testing.assert_allclose(fitted.scale_, [1.0, 4.0, 0.5, 1.0], rtol=0.2)
 
 
-@every_maker
-@pytest.mark.parametrize("rows", ["weights", MOST_ROWS_PER_UNIT])
+@turns("weights", MOST_ROWS_PER_UNIT)
 def test_what_is_too_small_for_a_unit_is_refused_before_anything_is_charged(
     make, rows, open_ledger
 ):
@@ -183,8 +195,14 @@ def test_a_selector_of_the_papers_whose_release_is_ours_protects_units():
     assert fitted.support_.tolist() == [True, True, False, False]
 
 
-@pytest.mark.parametrize("rows", ["weights", 2])
-@pytest.mark.parametrize("regressor", list(METHODS))
+@pytest.mark.parametrize(
+    ("regressor", "rows"),
+    [
+        pytest.param(name, rows, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, name in enumerate(METHODS)
+        for j, rows in enumerate(["weights", 2])
+    ],
+)
 def test_both_parts_of_a_pipeline_protect_units(regressor, rows, open_ledger):
     data = pd.concat([frame(), frame(seed=1)])
     pipeline = nolook.PrivatePipeline(

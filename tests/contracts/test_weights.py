@@ -108,11 +108,17 @@ def test_so_it_is_for_each_method_that_takes_weights(kind, others, more, unit):
     check(kind, others, more, unit, 0.1)
 
 
-@pytest.mark.parametrize("kind", [name for name in (*METHODS, *OTHER_RELEASES) if name != "linear"])
-def test_the_other_methods_briefly(kind):
-    check(kind, "none", "huge", unit="weights")
-    check(kind, "survey", "huge", unit=3)
-    check(kind, "survey", "huge", unit=None)
+@pytest.mark.parametrize(
+    ("kind", "others", "unit"),
+    [
+        # Every day each with one of the ways in which rows of a unit count.
+        pytest.param(kind, others, unit, marks=[pytest.mark.slow] * ((i + j) % 3 > 0))
+        for i, kind in enumerate(name for name in (*METHODS, *OTHER_RELEASES) if name != "linear")
+        for j, (others, unit) in enumerate([("none", "weights"), ("survey", 3), ("survey", None)])
+    ],
+)
+def test_the_other_methods_briefly(kind, others, unit):
+    check(kind, others, "huge", unit=unit)
 
 
 def unclipped(patch):

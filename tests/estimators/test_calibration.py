@@ -114,6 +114,7 @@ def test_a_degenerate_column_gets_an_ordinary_answer(name, epsilon):
     assert_ordinary(nolook.HosmerLemeshow(epsilon).fit(column(name, 2000), labels))
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1e4])
 def test_hardly_any_rows_or_one_class_get_an_ordinary_answer(epsilon):
     for rows in (0, 1, 2, 1000):

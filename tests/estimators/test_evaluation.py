@@ -86,6 +86,7 @@ def test_thresholds_lie_where_scores_may_lie():
     assert other.roc.grid_.high > 40
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
     X, y = data()
     found = nolook.evaluate(probable(1.0, 0.0), X, y)
@@ -107,6 +108,7 @@ def not_private():
     }
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("why", not_private())
 def test_a_model_that_is_not_private_needs_the_word_that_it_knows_other_rows(why, costs_nothing):
     judge = partial(nolook.evaluate, not_private()[why], *data(300), epsilon=0.5)
@@ -136,6 +138,7 @@ def forms(X, y):
     }
 
 
+@pytest.mark.usefixtures("few_repeats")
 @pytest.mark.parametrize("form", forms(*data(4)))
 def test_rows_come_in_many_forms(form):
     expected = nolook.evaluate(probable(1.0, 0.0), *data(), random_state=0)
@@ -164,6 +167,7 @@ def test_either_class_may_be_the_positive_one(kind):
     assert usual.auc_ > 0.7
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_a_class_of_a_table_is_0_or_1_whatever_the_model_calls_it():
     X, y = data(2000)
     rows = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.where(y == 1, 2, 1))
@@ -230,6 +234,7 @@ def odd(row):
     return [row[0], np.nan, np.inf, -np.inf, 1e400][int(50 * row[0]) % 5]
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_rows_that_a_model_cannot_score_are_rows_like_others():
     X, y = data(500)
     with warnings.catch_warnings(record=True) as seen:
@@ -246,6 +251,7 @@ def test_rows_that_a_model_cannot_score_are_rows_like_others():
     assert scores.tolist() == [*[-largest] * 4, largest, -largest]
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_hardly_any_rows_get_an_ordinary_answer():
     for rows in (0, 1, 2):
         found = nolook.evaluate(probable(1.0, 0.0), *data(rows), epsilon=0.5)
@@ -258,6 +264,7 @@ def test_hardly_any_rows_get_an_ordinary_answer():
         assert 0.0 < found.calibration.p_value_ <= 1.0
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_missing_values_are_what_the_table_says(tmp_path):
     X, y = data()
     holed = X.copy()
@@ -340,6 +347,7 @@ def test_all_of_it_is_charged_once_and_stages_are_told(open_ledger):
     assert told == [(name, place, 6) for place, name in enumerate(names)]
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_a_seed_makes_it_repeatable_and_not_private():
     one, two = (nolook.evaluate(probable(1.0, 0.0), *data(), random_state=3) for _ in range(2))
     np.testing.assert_array_equal(one.roc.precision_band_, two.roc.precision_band_)
@@ -347,6 +355,7 @@ def test_a_seed_makes_it_repeatable_and_not_private():
     assert not one.privacy.private
 
 
+@pytest.mark.usefixtures("few_repeats")
 def test_figures_that_protect_less_than_the_model_say_so():
     X, y = data()
     cells = {"a": X[:, 0], "b": X[:, 1], "y": y == 1, "who": np.arange(len(y)) // 2}

@@ -744,7 +744,7 @@ def test_many_processes_and_a_plain_list(processes):
     Bound.processes = processes
     case = Bound.TestCase
     case.settings = settings(
-        max_examples=300 if LONG else 15,
+        max_examples=300 if LONG else 8,
         stateful_step_count=50 if LONG else 25,
         deadline=None,
         suppress_health_check=list(HealthCheck),

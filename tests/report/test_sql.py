@@ -62,8 +62,15 @@ def in_sql(expression, rows):
     return found.to_numpy(zero_copy_only=False).astype(float)
 
 
-@pytest.mark.parametrize("missing", ["drop-row", "centre"])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [
+        # Every day each model under one of the policies.
+        pytest.param(name, missing, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, name in enumerate(MODELS)
+        for j, missing in enumerate(["drop-row", "centre"])
+    ],
+)
 def test_sql_predicts_what_the_model_predicts(name, missing, tmp_path):
     make, target, features = MODELS[name]
     read = {"features": features, "categories": LEVELS, "missing": missing}

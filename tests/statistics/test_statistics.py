@@ -238,7 +238,7 @@ def test_every_statistic_is_here():
 
 
 @ALL
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(data=st.data())
 def test_parts_merged_in_any_order_are_the_whole_table(row, data):
     places = np.array(data.draw(st.permutations(range(ROWS))))

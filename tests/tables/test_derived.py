@@ -82,11 +82,11 @@ def test_products_of_booleans_and_levels_need_no_scale_search():
 @pytest.mark.parametrize(
     ("function", "exact", "values"),
     [
-        (logarithms, lambda x: x.ln(), np.exp(np.linspace(-740, 709, 101))),
-        (logarithms, lambda x: x.ln(), 1 + np.linspace(-0.3, 0.42, 101)),
-        (logarithms_1p, lambda x: (1 + x).ln(), np.linspace(-0.99, 3, 101)),
-        (logarithms_1p, lambda x: (1 + x).ln(), np.geomspace(1e-18, 1e18, 101)),
-        (inverse_sinhs, lambda x: (x + (x * x + 1).sqrt()).ln(), np.geomspace(1e-9, 1e300, 101)),
+        (logarithms, lambda x: x.ln(), np.exp(np.linspace(-740, 709, 41))),
+        (logarithms, lambda x: x.ln(), 1 + np.linspace(-0.3, 0.42, 41)),
+        (logarithms_1p, lambda x: (1 + x).ln(), np.linspace(-0.99, 3, 41)),
+        (logarithms_1p, lambda x: (1 + x).ln(), np.geomspace(1e-18, 1e18, 41)),
+        (inverse_sinhs, lambda x: (x + (x * x + 1).sqrt()).ln(), np.geomspace(1e-9, 1e300, 41)),
     ],
 )
 def test_logarithms_are_right_to_a_few_units_in_the_last_place(function, exact, values):

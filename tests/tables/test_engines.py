@@ -28,6 +28,7 @@ from tests.collected import Collected
 from tests.tables.elsewhere import elsewhere
 
 ROWS = 9_000
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -69,13 +70,15 @@ def charged(table, ledger):
     nolook.LinearRegression(1.0, 1e-6).fit(table, ledger=ledger)
 
 
-@pytest.mark.parametrize("missing", ["drop-row", "zero", "centre"])
+@pytest.mark.parametrize(
+    "missing", ["drop-row", *(pytest.param(one, marks=SLOW) for one in ("zero", "centre"))]
+)
 def test_states_that_travel_give_the_bits_of_one_process(missing, path):
     table = opened(path, missing)
     np.testing.assert_array_equal(linear(elsewhere(table)), linear(table))
 
 
-@pytest.mark.parametrize("unit", [None, "id"])
+@pytest.mark.parametrize("unit", [pytest.param(None, marks=SLOW), "id"])
 def test_weights_travel_with_their_rows(unit, path):
     schema = {"columns": {"weight": {"asinh_of": "b"}}}  # half of them are below 0: left out
     table = read_table(path, "y", features=["a"], weights="weight", schema=schema, unit=unit)
@@ -259,7 +262,7 @@ BY_SAMPLE = [
         pytest.param(
             selector,
             unit,
-            marks=[pytest.mark.slow] * ((i // 2 + i + j) % 2),
+            marks=[SLOW] * ((i // 2 + i + j) % 2 or i % 2 == 0),
             id=f"{selector!r}-{unit}",
         )
         for i, selector in enumerate(BY_SAMPLE)
@@ -333,7 +336,6 @@ def test_rows_are_never_handed_over(path):
 
 UNITS = {"weights": "weights", "two rows": 2}
 IDENTIFIERS = ["id", "name", "word", "spaced"]
-SLOW = pytest.mark.slow
 
 
 def of_units(path, unit, rows="weights", missing="drop-row", **more):

@@ -69,7 +69,7 @@ def expected(rows, missing):
     return np.array(kept, dtype=float).reshape(-1, 7).T
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, missing=st.sampled_from(["drop-row", "zero"]))
 def test_every_store_gives_the_same_numbers(store, tmp_path, numbers_of, rows, missing):
     stored = store(arrow_table(rows), tmp_path)

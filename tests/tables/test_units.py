@@ -67,7 +67,7 @@ SMALL = {
 
 @pytest.mark.parametrize("kind", SMALL, ids=str)
 @pytest.mark.parametrize("as_dictionary", [False, True])
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(data=st.data())
 def test_equal_identifiers_are_one_unit_and_others_are_not(kind, as_dictionary, data):
     batches = data.draw(st.lists(st.lists(SMALL[kind], max_size=9), max_size=3))
