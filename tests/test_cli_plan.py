@@ -101,6 +101,17 @@ def test_survey_weights_of_a_schema_are_planned_for(folder):
         run(folder, *words, *more).out for more in ((), ("--weights", "b"), ("--schema", "s.toml"))
     )
     assert plain != given == declared
+    assert run(folder, *words, "--schema", "s.toml", "--weights", "none").out == plain
+    for method in ("compare-groups", "survival"):
+        done = run(folder, *words, "--method", method, "--schema", "s.toml")
+        assert "rows of the largest weight" in done.out, done.err
+
+
+def test_a_plan_leaves_out_the_columns_that_a_fit_would(folder):
+    words = ("plan", "table.parquet", "-t", "y", "--exclude", "who", "--rows", 1_000)
+    assert "linear: 1,000 rows, 2 columns" in run(folder, *words).out
+    done = run(folder, *words, "--exclude", "wo")
+    assert done.status == 2
 
 
 @pytest.mark.usefixtures("unreadable")

@@ -63,6 +63,26 @@ def test_a_boolean_is_compared_by_its_shares():
     assert abs(pair.difference.value - (shares["B"] - shares["A"])) < 0.01
     assert abs(pair.exceeds.value - 0.5 - (shares["B"] - shares["A"]) / 2) < 0.01
     assert "%" in found.summary().text
+    assert "higher" not in found.content().conclusion[-1]
+    (figure,) = found.content().sections[0].figures
+    assert [mark.name for mark in figure.picture.marks] == ARMS
+
+
+def test_shares_end_at_0_and_1():
+    rows = patients().assign(dead=lambda frame: frame.arm == "nobody")
+    table = nolook.read_table(rows, False, features=["arm", "dead"], categories={"arm": ARMS})
+    found = nolook.compare_groups(table, "dead", "arm", epsilon=0.1, random_state=0)
+    frame = found.to_frame()
+    assert (found.means.low < 0.0).any()
+    assert (frame.mean_low >= 0.0).all()
+    assert (frame.mean_high <= 1.0).all()
+
+
+def test_means_of_values_with_a_long_tail_are_said_to_be_low():
+    rows = patients().assign(cost=lambda frame: frame.cost**2)
+    table = nolook.read_table(rows, False, features=["arm", "cost"], categories={"arm": ARMS})
+    found = nolook.compare_groups(table, "cost", "arm", epsilon=1.0, random_state=0)
+    assert "long tail" in " ".join(found.content().sections[0].notes)
 
 
 def test_rows_of_a_unit_share_it_or_count_in_full(tmp_path):

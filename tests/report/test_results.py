@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import html
 import io
+import json
 import re
 import sys
 import warnings
@@ -23,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS, SELECTORS
+from nolook.report.exports import exported
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.terminal import print_table
@@ -368,3 +370,15 @@ def test_a_table_too_wide_for_the_terminal_breaks_no_number(width):
         shown = text.getvalue().split()
     assert shown.count("(1,200,000") == 12
     assert {"North", "all"} <= {*shown}
+
+
+def test_an_area_that_may_be_any_is_not_exported():
+    generator = np.random.default_rng(0)
+    target = generator.random(60) < 0.3
+    curve = nolook.ROCCurve(0.02, random_state=1).fit(generator.normal(size=60) + target, target)
+    assert curve.auc_interval_.tolist() == [0.0, 1.0]
+    assert curve.to_frame().isna().all().tolist() == [True, True, True, False]
+    document = json.loads(exported(curve, "json"))
+    assert document["measures"][0] == {"name": "auc", "value": None, "interval": None}
+    assert exported(curve, "csv").splitlines()[9].split(",")[1:4] == ["", "", ""]
+    assert "not known" in str(curve.summary())

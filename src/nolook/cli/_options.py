@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: The variable of the environment that names a ledger for all commands.
 DEFAULT_LEDGER = "NOLOOK_LEDGER"
 
+#: In the place of a column of weights: none, even if the schema has one.
+NO_WEIGHTS = "none"
 _MISSING = ("drop-row", "zero")
 _INDICATOR = "indicator="
 
@@ -63,7 +65,7 @@ SHARED = {
     "--rows-per-unit weights|C": "weights: each unit counts once. C: at most C random rows of each "
     "unit, each in full.",
     "--weights NAME": "A column of survey weights: results describe the weighted population. "
-    "By default the schema's.",
+    "By default the schema's; none: do without.",
     "--report -r FILE": "Write a report, one HTML page.",
     "--title TEXT": "The report's title.",
     "--force": "Replace files that exist.",

@@ -11,9 +11,8 @@ from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon
 from nolook.cli._count import count_rows, number_in
 from nolook.cli._declared import with_options
-from nolook.cli._options import column_options
 from nolook.cli._places import files_of
-from nolook.cli._release import Reading, console
+from nolook.cli._release import Columns, Reading, console
 from nolook.errors import ParameterError
 from nolook.formats.files import check_outputs, write_text
 
@@ -54,9 +53,7 @@ def plan(
     delta: float = DEFAULT_DELTA,
     want: str | None = None,
     count_epsilon: float | None = None,
-    target: str = "",
-    features: str | None = None,
-    categories: list[str] | None = None,
+    named: Columns,
 ) -> None:
     """Estimate a release's accuracy before spending any budget.
 
@@ -72,7 +69,7 @@ def plan(
         raise ParameterError("the number of rows is missing; give --rows or --count-epsilon")
     if not has_table and (columns is None or count_epsilon is not None):
         raise ParameterError("there is no table; give one, or --rows and --columns")
-    whole = partial(reading.read, target or None, **column_options(features, categories))
+    whole = partial(reading.opened, named)
     if columns is None:
         columns = len(whole().feature_names)
 
@@ -88,7 +85,7 @@ def plan(
         delta=delta,
         rows_per_unit=reading.rows["rows_per_unit"],
         want=want,
-        weighted=bool(reading.weights or reading.declared.used_as("weights")),
+        weighted=bool(reading.declared.chosen("weights", reading.rows["weights"])),
     )
     if count_epsilon is not None:
         planned(1)  # what is refused is refused before anything is spent

@@ -17,6 +17,7 @@ from nolook.cli._declared import Arguments, SchemaOption, target_of, with_option
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
+    NO_WEIGHTS,
     LedgerOption,
     Missing,
     check_missing,
@@ -123,7 +124,7 @@ class Reading:
             "where": self.where,
             "unit": self.unit,
             "rows_per_unit": whole_number(self.rows_per_unit),
-            "weights": self.weights,
+            "weights": False if self.weights == NO_WEIGHTS else self.weights,
         }
 
     def read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401
@@ -131,6 +132,33 @@ class Reading:
         from nolook.tables import read_table
 
         return read_table(self.place, target, **({"schema": self.declared} | options | self.rows))
+
+    def opened(self, columns: Features) -> Table:
+        """Open the table for a model's columns, or all that are described; reads no row."""
+        schema = self._without(column_names(columns.exclude, "--exclude"))
+        options = column_options(columns.features, columns.categories)
+        if "features" in options:
+            from nolook.tables.words import GAP
+
+            indicators = (f"{name}={GAP}" for name in self.gaps.indicated)
+            options["features"] = (*options["features"], *indicators)
+        if not isinstance(columns, Columns):
+            return self.read(None, schema=schema, **options)
+        options |= {"positive": columns.positive, "negative": columns.negative}
+        return self.read(columns.target or None, schema=schema, **options)
+
+    def _without(self, excluded: tuple[str, ...]) -> Schema:
+        """Return the schema with columns left out; the table must have all that are named."""
+        from nolook.tables.design import unknown_column
+        from nolook.tables.read import column_names as header
+
+        named = {"exclude": excluded, "missing": self.gaps.indicated}
+        known = header(self.place, self.declared) if any(named.values()) else ()
+        for option, names in named.items():
+            for name in names:
+                if name not in known:
+                    raise unknown_column(option, name, repr(str(called(self.place))), known)
+        return self.declared.without(excluded)
 
 
 @frozen(kw_only=True)
@@ -256,33 +284,6 @@ class Release(Reading):
         by_default = columns.features is None
         tell(*(() if self.quiet else column_hints(table, by_default=by_default)))
         return table
-
-    def opened(self, columns: Features) -> Table:
-        """Open the table for a model's columns, or all that are described; reads no row."""
-        schema = self._without(column_names(columns.exclude, "--exclude"))
-        options = column_options(columns.features, columns.categories)
-        if "features" in options:
-            from nolook.tables.words import GAP
-
-            indicators = (f"{name}={GAP}" for name in self.gaps.indicated)
-            options["features"] = (*options["features"], *indicators)
-        if not isinstance(columns, Columns):
-            return self.read(None, schema=schema, **options)
-        options |= {"positive": columns.positive, "negative": columns.negative}
-        return self.read(columns.target, schema=schema, **options)
-
-    def _without(self, excluded: tuple[str, ...]) -> Schema:
-        """Return the schema with columns left out; the table must have all that are named."""
-        from nolook.tables.design import unknown_column
-        from nolook.tables.read import column_names as header
-
-        named = {"exclude": excluded, "missing": self.gaps.indicated}
-        known = header(self.place, self.declared) if any(named.values()) else ()
-        for option, names in named.items():
-            for name in names:
-                if name not in known:
-                    raise unknown_column(option, name, repr(str(called(self.place))), known)
-        return self.declared.without(excluded)
 
     @contextmanager
     def running(self) -> Iterator[dict[str, Any]]:

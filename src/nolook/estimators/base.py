@@ -110,9 +110,14 @@ class PrivateEstimator(Declared, Result):
         """Measures of quality, as far as the method estimates them."""
         ends = ("", "_interval")
         return tuple(
-            Measure(name, *(getattr(self, f"{name}{end}_") for end in ends))
+            Measure.of(name, *(getattr(self, f"{name}{end}_") for end in ends))
             for name in self._measured
         )
+
+    def _keep_measures(self, found: Mapping[str, Estimate | None]) -> None:
+        for name, one in found.items():
+            setattr(self, f"{name}_", one and one.value)
+            setattr(self, f"{name}_interval_", one and one.ends)
 
     def plan(self) -> Plan[Any]:
         """Check the parameters; return what a fit will release and cost.
@@ -375,11 +380,6 @@ class PrivateModel(PrivateEstimator):
         last = part.intercept_interval_
         known = None if last is None else (last[0], last[1])
         return *found, Coefficient("intercept", part.intercept_, known, math.nan, None)
-
-    def _keep_measures(self, found: Mapping[str, Estimate | None]) -> None:
-        for name, one in found.items():
-            setattr(self, f"{name}_", one and one.value)
-            setattr(self, f"{name}_interval_", one and one.ends)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Predict the target; inputs are clipped as in training, numbers to `target_range_`.

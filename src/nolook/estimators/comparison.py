@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cached_property
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,11 +29,12 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import declared_labels
 
-__all__ = ["GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
+__all__ = ["SHARED", "GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
 
 _MOST_GROUPS = 20
-# Clipping may move two means apart by half of what it may move all of them.
-_SHARED = math.sqrt(2.0 - 0.5**2)
+#: Of what the half-width of a mean allows for clipping, what two means share: it may move them
+#: apart by half of it.
+SHARED = math.sqrt(2.0 - 0.5**2)
 
 
 @frozen
@@ -107,6 +109,11 @@ class GroupComparison(TableResult):
     def _of_units(self) -> Forests:
         return self.forests.of_units(self.privacy.unit.max_rows)
 
+    @property
+    def shown(self) -> Estimates:
+        """The means; those that are shares end at 0 and 1."""
+        return self.means.within(0.0, 1.0) if self.boolean else self.means
+
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         """Every group but the first, compared with it."""
@@ -136,12 +143,11 @@ class GroupComparison(TableResult):
     def _columns(self) -> dict[str, Any]:
         rows = [self.privacy.unit.row_weight * each.rows for each in self.forests.groups]
         found: dict[str, Any] = {self.by: list(self.groups), "values": rows}
-        found |= zip(("mean", "mean_low", "mean_high"), self.means, strict=False)
+        found |= zip(("mean", "mean_low", "mean_high"), self.shown, strict=False)
         pairs = Pair(self.groups[0]), *self.pairs  # the first is compared with no other
-        for name in ("difference", "exceeds"):
-            each: list[Measure | None] = [getattr(pair, name) for pair in pairs]
-            for end, part in (("", "value"), ("_low", "low"), ("_high", "high")):
-                found[name + end] = [getattr(one, part, math.nan) for one in each]
+        ends = ("", "value"), ("_low", "low"), ("_high", "high")
+        for name, (end, part) in product(("difference", "exceeds"), ends):
+            found[name + end] = [getattr(getattr(pair, name), part, math.nan) for pair in pairs]
         tests = [pair.p_values for pair in pairs]
         found["p_value"] = [getattr(one, "ranks", math.nan) for one in tests]
         found["distance"] = [math.nan if one.distance is None else one.distance for one in pairs]
@@ -245,7 +251,7 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            _SHARED * released.deviations * released.sums[1].clipped,
+            SHARED * released.deviations * released.sums[1].clipped,
             rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,
             read_options=table.read_options(),

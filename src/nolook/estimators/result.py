@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from attrs import frozen
 
@@ -23,7 +23,16 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.privacy.ledger import Ledger
 
-__all__ = ["Coefficient", "Ends", "Measure", "Result", "Summary", "TableResult", "frame"]
+__all__ = [
+    "Coefficient",
+    "Ends",
+    "Measure",
+    "Result",
+    "Summary",
+    "TableResult",
+    "any_share",
+    "frame",
+]
 
 _SHOWN, _WRITTEN = "nolook.report.results", "nolook.formats.model_file"
 
@@ -38,6 +47,16 @@ class Measure:
     name: str
     value: float | None
     ends: Ends | None
+
+    @classmethod
+    def of(cls, name: str, value: float | None, ends: Ends | None) -> Self:
+        """Return a measure; a share that may be any is not known."""
+        return cls(name, None, None) if any_share(ends) else cls(name, value, ends)
+
+
+def any_share(ends: Ends | None) -> bool:
+    """Tell whether an interval is that of a share, and holds all of them."""
+    return ends is not None and (ends[0], ends[1]) == (0.0, 1.0)
 
 
 @frozen

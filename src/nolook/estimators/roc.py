@@ -19,6 +19,7 @@ from nolook.errors import ParameterError
 from nolook.estimators._checks import check_grid, check_relation
 from nolook.estimators._parameters import fitted
 from nolook.estimators._scores import ScoredEstimator, check_pos_label
+from nolook.estimators.result import any_share
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.release import Plan
 
@@ -126,14 +127,11 @@ class ROCCurve(ScoredEstimator):
     questions = ("at", "threshold_at", "rate_at", "precision_recall")
 
     def _columns(self) -> dict[str, Any]:
-        places, low, high = self.band_
-        return {
-            "fpr": places,
-            "tpr": self.rate_at(places),
-            "low": low,
-            "high": high,
-            "threshold": [self.threshold_at(fpr=rate) for rate in places.tolist()],
-        }
+        places, *ends = self.band_
+        rates = np.array([self.rate_at(places), *ends])
+        rates[:, [any_share(each) for each in rates[1:].T]] = np.nan
+        found = {"fpr": places, **dict(zip(("tpr", "low", "high"), rates, strict=True))}
+        return found | {"threshold": [self.threshold_at(fpr=rate) for rate in places.tolist()]}
 
     def rate_at(self, fpr: Any) -> Any:  # noqa: ANN401 -- of the shape of `fpr`
         """Return ``P(score > t | positive)`` at the t where that of negative rows is `fpr`."""
@@ -154,14 +152,10 @@ class ROCCurve(ScoredEstimator):
         self.positive_, self.negative_ = curve.positive, curve.negative
         self.n_positive_, self.n_negative_ = curve.positive.rows, curve.negative.rows
         self.rows_ = curve.scores.counted
-        self.thresholds_ = curve.thresholds
-        self.fpr_, self.tpr_ = curve.rates
+        self.thresholds_, (self.fpr_, self.tpr_) = curve.thresholds, curve.rates
         found = curve.intervals()
-        for name, one in zip(
-            self._measured, (found.area, found.average_precision, found.base_rate), strict=True
-        ):
-            setattr(self, f"{name}_", one.value)
-            setattr(self, f"{name}_interval_", one.ends)
+        measured = found.area, found.average_precision, found.base_rate
+        self._keep_measures(dict(zip(self._measured, measured, strict=True)))
         self.auc_noise_interval_, self.tied_ = found.area_noise.ends, curve.tied
         self.band_, self.precision_band_ = found.band, found.precision_band
 

@@ -50,7 +50,8 @@ PLANNED = {
 _CURVES = {"quantiles": "ecdf", "tabulate": "describe"}
 _PURE = frozenset({*PLANNED}) - MODELS.keys()
 _SHARED = frozenset({"ecdf", "quantiles", "describe", "tabulate"})
-_WEIGHTED = _SHARED | {*PLANNED} & {*CLASSIFIERS, *COUNTS, "linear", "additive"}
+_WEIGHTED = _SHARED | {"compare-groups", "survival", "linear", "additive"}
+_WEIGHTED |= {*PLANNED} & {*CLASSIFIERS, *COUNTS}
 
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
 # Where the smallest epsilon is looked for, so many steps a decade.

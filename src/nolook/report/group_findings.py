@@ -14,7 +14,7 @@ from nolook._unit import Unit
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.survival import Curve
-from nolook.estimators.comparison import GroupComparison, Pair
+from nolook.estimators.comparison import SHARED, GroupComparison, Pair
 from nolook.estimators.result import Ends
 from nolook.estimators.survival import SurvivalCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
@@ -29,7 +29,16 @@ from nolook.report.findings import (
     findings_of,
     unseen_levels,
 )
-from nolook.report.picture import DASHES, Axis, Picture, around, axis, groups_picture
+from nolook.report.picture import (
+    DASHES,
+    Axis,
+    Picture,
+    Point,
+    around,
+    axis,
+    groups_picture,
+    rows_picture,
+)
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     CONFIDENCE,
@@ -63,8 +72,8 @@ def comparison_findings(found: GroupComparison) -> Findings:
     captions = "Groups", "Differences and probabilities of a higher value"
     means, differences = (f"{caption}, with {_INTERVAL}s" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
-    notes = (*overall, phrase("groups.about", found=found))
-    section = Section("found", FOUND, (), (Figure(_picture(found)),), tables, notes)
+    notes = (*overall, phrase("groups.about", found=found, moved=_moved(found)))
+    section = Section("found", FOUND, (), tuple(_picture(found)), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
     sizes = [0.0 if each.difference is None else abs(each.difference.value) for each in found.pairs]
     far, several = pairs[sizes.index(max(sizes))], len(pairs) > 1
@@ -168,7 +177,7 @@ def _amount(found: GroupComparison, value: float, ends: Ends) -> tuple[str, str]
 def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
     unit = found.privacy.unit
     rows, _ = rows_in_words(*_sum_of([found.forests.groups[place]], unit), unit.counted)
-    mean, low, high, *_ = (float(each[place]) for each in found.means)
+    mean, low, high, *_ = (float(each[place]) for each in found.shown)
     origin = dates_of(found).get(found.value)
     shown = with_ends(mean, (low, high), share=found.boolean, origin=origin)
     return found.groups[place], rows, shown
@@ -183,6 +192,12 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
     ranks, distance = astuple(pair.p_values) if pair.p_values else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)
     return pair.group, *numbers, _p_value(ranks), far, _p_value(distance)
+
+
+def _moved(found: GroupComparison) -> float | None:
+    """Return the largest move of the means by clipping, if it is much of an interval."""
+    moved = found.shared / SHARED
+    return moved if (4.0 * moved > found.means.high - found.means.low).any() else None
 
 
 def _said(found: GroupComparison) -> Iterator[Text]:
@@ -201,7 +216,19 @@ def _said(found: GroupComparison) -> Iterator[Text]:
         yield sentence("groups.hidden", group=group)
 
 
-def _picture(found: GroupComparison) -> Picture:
+def _picture(found: GroupComparison) -> Iterator[Figure]:
+    """Yield the distributions of the groups, or the shares of true if there are any."""
+    if not found.boolean:
+        yield Figure(_distributions(found))
+    elif not np.isnan(found.means.low).all():
+        groups = enumerate(zip(found.groups, *found.shown, strict=True))
+        points = [Point(value, place, (low, high), name=group)
+                  for place, (group, value, low, high, *_) in groups if low <= high]  # fmt: skip
+        title = f"How often {found.value} is true"
+        yield Figure(rows_picture(title, f"lines are {_INTERVAL}s", "share", points))
+
+
+def _distributions(found: GroupComparison) -> Picture:
     kept = range(min(len(found.groups), len(DASHES)))
     shares = [found.forests.distribution(place) for place in kept]
     quantiles = np.array([each.ppf([0.005, 0.995]) for each in shares])

@@ -14,7 +14,7 @@ from nolook.algorithms.intervals import NORMAL_95, Measure
 from nolook.algorithms.roc_threshold import Classified
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow
-from nolook.estimators.result import Ends
+from nolook.estimators.result import Ends, any_share
 from nolook.estimators.roc import ROCCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
@@ -162,8 +162,8 @@ def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def _shown(share: float | None, ends: Ends | None) -> tuple[str, str]:
     """Return a share and its interval, neither if it may be any from 0 to 1."""
-    any_share = ends is not None and ends[1] - ends[0] >= 1.0
-    return (NOT_KNOWN, NOT_KNOWN) if any_share else estimated(share, ends)
+    unknown = share is None or any_share(ends)
+    return (NOT_KNOWN, NOT_KNOWN) if unknown else estimated(share, ends)
 
 
 def _called(measure: str) -> str:
