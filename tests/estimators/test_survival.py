@@ -45,6 +45,8 @@ def test_curves_medians_and_the_test_are_those_of_the_population():
     frame = found.to_frame()
     assert frame.index.names == ["arm", "days"]
     assert (frame.survival.loc["A"].diff().dropna() <= 0).all()
+    assert (frame.survival.loc["A"].index[:1] == 0.0).all()
+    assert (frame.survival.loc["A"].index.to_series().diff().dropna() > 0.0).all()
 
 
 def test_the_event_may_be_the_second_of_two_levels_and_there_may_be_no_groups():

@@ -93,15 +93,14 @@ class SurvivalCurve(TableResult):
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The curve of each group, with 95 % intervals and the number at risk."""
-        unit, curves = self.privacy.unit, [each.curve() for each in self._times]
-        shown = unit.max_rows * unit.row_weight
-        return tuple(evolve(each, at_risk=shown * each.at_risk) for each in curves)
+        shown = self.privacy.unit.max_rows * self.privacy.unit.row_weight
+        found = map(Times.curve, self._times)
+        return tuple(evolve(each, at_risk=shown * each.at_risk) for each in found)
 
     @cached_property
     def p_value(self) -> float | None:
         """P-value of the log-rank test; None for one group or few rows."""
-        alone = len(self.groups) == 1
-        return None if alone else log_rank(self._times)
+        return log_rank(self._times) if len(self.groups) > 1 else None
 
     questions = ("survival_at",)
 
@@ -121,11 +120,13 @@ class SurvivalCurve(TableResult):
         return {name: each.at(at) for name, each in zip(self.groups, self.curves, strict=True)}
 
     def _columns(self) -> dict[str, Any]:
-        sizes = [each.times.size for each in self.curves]
-        found: dict[str, Any] = {self.by or "group": np.repeat(self.groups, sizes)}
+        # From time 0 on: noise may have events before.
+        kept = [np.diff(each.times.clip(0.0), append=np.inf) > 0.0 for each in self.curves]
+        found: dict[str, Any] = {self.by or "group": np.repeat(self.groups, [*map(sum, kept)])}
         for name in ("times", "survival", "low", "high", "at_risk"):
-            own = np.concatenate([getattr(each, name) for each in self.curves])
-            found[self.time if name == "times" else name] = own
+            own = [getattr(each, name)[rows] for each, rows in zip(self.curves, kept, strict=True)]
+            found[self.time if name == "times" else name] = np.concatenate(own)
+        found[self.time] = found[self.time].clip(0.0)
         return found
 
 

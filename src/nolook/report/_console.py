@@ -5,6 +5,7 @@ Imports nothing numeric.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -25,14 +26,27 @@ STYLES: Mapping[Strength | None, str] = {
 }
 
 
+# Blanks at which no line breaks, and what stands for them until then.
+_TOGETHER = re.compile(
+    r"(?<=[\d%]) (?=to [-+\d])|(?<=[\d%] to) (?=[-+\d])|(?<=\d) (?=%)|(?<=±) (?=\d)"
+)
+_HELD = "\ufffc"
+
+
 def plain_console(**how: Any) -> Console:  # noqa: ANN401 -- rich's own types
     """Return a console that prints texts as they are, whatever names they hold."""
     return Console(highlight=False, markup=False, emoji=False, **how)
 
 
 def say(console: Console, text: str, style: str = "", *, whole: bool = False) -> None:
-    """Print a text as it is; a whole one is not wrapped, so that a path can be copied."""
-    console.print(Text(text, style=style), soft_wrap=whole)
+    """Print a text as it is; a whole one is not wrapped, so that a path can be copied.
+
+    No line breaks within an interval, an error or a share in per cent.
+    """
+    shown = Text(text if whole else _TOGETHER.sub(_HELD, text), style=style)
+    for line in [shown] if whole else shown.wrap(console, console.width):
+        line.plain = line.plain.replace(_HELD, " ")
+        console.print(line, soft_wrap=whole)
 
 
 def empty_table(title: str, heads: Sequence[str]) -> Table:

@@ -9,13 +9,14 @@ from typing import Any, TypeAlias
 
 from nolook._validation import require
 from nolook.formats.files import one_line
-from nolook.report.picture import LONGEST_NAME, Axis, Band, Picture, Point, shortened
+from nolook.report.picture import LONGEST_NAME, Axis, Band, Line, Picture, Point, shortened
 
 __all__ = ["draw_on"]
 
 Axes: TypeAlias = Any  # matplotlib's own types
 
 _BLUE, _GREY = "#0072B2", "0.4"
+_OTHERS = ("#D55E00", "#009E73", "#CC79A7")  # of further curves
 _GUIDE = {"color": "black", "linestyle": "--", "linewidth": 0.8}
 
 
@@ -23,14 +24,16 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
     """Draw a picture on axes, on new ones if none are given; return them."""
     rows = round(picture.up.high - picture.up.low)
     ax = _new_axes(1.2 + 0.35 * rows if picture.rows else 4.8) if ax is None else ax
+    colours = {kind: iter((_BLUE, *_OTHERS)) for kind in (Band, Line)}
     for one in picture.marks:
         if isinstance(one, Point):
             _point(one, picture, ax)
         elif isinstance(one, Band):
             ends = one.across, one.low, one.high
-            ax.fill_between(*ends, color=_BLUE, alpha=0.2, linewidth=0, label=_plain(one.label))
+            style = {"color": next(colours[Band]), "alpha": 0.2, "linewidth": 0}
+            ax.fill_between(*ends, label=_plain(one.label), **style)
         else:
-            style = _GUIDE if one.guide else {"color": _BLUE, "linestyle": one.dash}
+            style = _GUIDE if one.guide else {"color": next(colours[Line]), "linestyle": one.dash}
             ax.plot(one.across, one.up, label=_plain(one.label), **style)
     if picture.across.zero is not None:
         ax.axvline(picture.across.zero, **_GUIDE)
@@ -49,11 +52,12 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
             ax.plot([], [], "o-", color=_BLUE, label=picture.points)
         ax.legend()
         for row, (name, numbers) in enumerate(picture.below):
-            low = -0.18 - 0.1 * row
-            ax.text(0.0, low, _plain(name), transform=ax.transAxes, fontsize="small")
+            low = -48 - 24 * row  # points, so that a figure has room for them
+            how = {"textcoords": "offset points", "fontsize": "small"}
+            ax.annotate(_plain(name), (0, 0), (0, low), "axes fraction", **how)
+            how["ha"], frame = "center", ax.get_xaxis_transform()
             for (place, _), words in zip(picture.across.ticks, numbers, strict=True):
-                frame = {"transform": ax.get_xaxis_transform(), "ha": "center"}
-                ax.text(place, low - 0.05, words, **frame, fontsize="small")
+                ax.annotate(words, (place, 0), (0, low - 12), frame, **how)
     if picture.square:
         ax.set_aspect("equal")
     return ax
