@@ -61,11 +61,12 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["12 %", "7.5%"], {"type": "number", "percent": True}),
         (["$12", "-$7.50"], {"type": "number", "currency": ["$"]}),
         (["", "NA", ""] * 20, {"type": "text"}),
+        (["1.0", "2.0", "", "17"] * 9, {"type": "integer"}),
         (["1", "2.5", "k. A.", "3"] * 9, {"type": "number", "missing": ["k. A."]}),
         (["1", "2.5", "k. A.", "3", *["7"] * 9], {"type": "number"}),
         (
             ["1", "2", "3", "4", "UNKNOWN", "Unbekannt", "-"] * 9,
-            {"type": "number", "missing": ["-", "UNKNOWN", "Unbekannt"]},
+            {"type": "integer", "missing": ["-", "UNKNOWN", "Unbekannt"]},
         ),
         (
             ["ja", "nein", "keine Angabe"] * 9,
@@ -75,8 +76,8 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
             ["2024-02-29", "2023-01-01", "unknown"] * 9,
             {"type": "date", "pattern": "%Y-%m-%d", "missing": ["unknown"]},
         ),
-        (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "number"}),
-        (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "number", "missing": ["-99"]}),
+        (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "integer"}),
+        (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "integer", "missing": ["-99"]}),
         (["A", "B", "unknown"] * 20, {"type": "category", "levels": []}),
         (["A", "B", "?"] * 20, {"type": "category", "levels": [], "missing": ["?"]}),
     ],
@@ -264,32 +265,33 @@ def test_only_the_first_batches_of_a_long_table_are_read(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", ["distcod", "schidkn", "intnum", "Firm", "commune", "dist_cod"])
 def test_codes_of_groups_are_no_features(tmp_path, name):
     """Many whole numbers by such a name; with few, or with fractions, a name says nothing."""
-    for values, are_codes in (
-        ([f"{1000 + i % 40}" for i in range(300)], True),
-        ([f"{i % 4}" for i in range(300)], False),
-        ([f"{i % 40}.5" for i in range(300)], False),
+    for values, expected in (
+        ([f"{1000 + i % 40}" for i in range(300)], "identifier"),
+        ([f"{i % 4}" for i in range(300)], "integer"),
+        ([f"{i % 40}.5" for i in range(300)], "number"),
     ):
         path = tmp_path / "t.csv"
         path.write_text(f"{name},y\n" + "".join(f"{v},{i % 7}.5\n" for i, v in enumerate(values)))
         made = draft_schema(path)
         kind = tomllib.loads(made.text)["columns"][name]["type"]
-        assert kind == ("identifier" if are_codes else "number")
-        assert any("Codes of groups" in each for each in made.found) == are_codes
+        assert kind == expected
+        assert any("Codes of groups" in each for each in made.found) == (kind == "identifier")
 
 
 @pytest.mark.parametrize("name", ["age", "width", "bid", "price", "persons", "rooms", "kids"])
 def test_whole_numbers_by_other_names_are_features(tmp_path, name):
     path = tmp_path / "t.csv"
     path.write_text(f"{name},y\n" + "".join(f"{i % 40},{i % 7}.5\n" for i in range(300)))
-    assert tomllib.loads(draft_schema(path).text)["columns"][name] == {"type": "number"}
+    assert tomllib.loads(draft_schema(path).text)["columns"][name] == {"type": "integer"}
 
 
 def test_columns_of_0_and_1_are_drafted_as_such_in_many_rows(tmp_path):
     path = tmp_path / "t.csv"
-    for rows, kind in ((300, "boolean"), (100, "number")):
+    for rows, kind in ((300, "boolean"), (100, "integer")):
         path.write_text("out,z,n\n" + "".join(f"{i % 2}.0,{i % 3},{i % 2}\n" for i in range(rows)))
         made = draft_schema(path)
-        assert [each["type"] for each in made.content["columns"].values()] == [kind, "number", kind]
+        kinds = [each["type"] for each in made.content["columns"].values()]
+        assert kinds == [kind, "integer", kind]
         assert any("0 or 1 in all sampled rows: out, n" in each for each in made.found) == (
             kind == "boolean"
         )
@@ -312,7 +314,7 @@ def test_numbers_that_rise_with_each_row_are_no_feature(tmp_path):
     for n, values in enumerate((rises, rises / 2, rises[:100], np.roll(rises, 5))):
         path.write_text("k,y\n" + "".join(f"{v},{i % 7}.5\n" for i, v in enumerate(values)))
         kind = draft_schema(path).content["columns"]["k"]["type"]
-        assert kind == ("number" if n else "identifier")
+        assert kind == ("identifier", "number", "integer", "integer")[n]
 
 
 def test_columns_that_miss_in_most_rows_are_no_features(tmp_path):
@@ -323,7 +325,7 @@ def test_columns_that_miss_in_most_rows_are_no_features(tmp_path):
     path.write_text("\n".join(["x,left,y", *rows, ""]))
     made = draft_schema(path, target="y")
     columns = tomllib.loads(made.text)["columns"]
-    assert columns["left"] == {"type": "number", "use": "nothing"}
+    assert columns["left"] == {"type": "integer", "use": "nothing"}
     assert columns["y"]["use"] == "target"
     assert any(each.startswith("Missing in half of the rows or more: left.") for each in made.found)
 

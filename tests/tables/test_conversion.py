@@ -177,7 +177,7 @@ def test_ways_to_write_a_number(text, settings, value):
 
 def test_an_integer_has_no_fraction():
     declared = ColumnSchema("integer")
-    assert made([b"3", b"3.0", b"3.5", b"1e3", b"-7"], declared) == [3, None, None, None, -7]
+    assert made([b"3", b"3.0", b"3.5", b"1e3", b"-7"], declared) == [3, 3, None, 1000, -7]
     _, convert = conversion(Column("a", pa.float64(), "double"), declared)
     assert convert(pa.array([3.0, 3.5, math.inf, None])).to_pylist() == [3, None, math.inf, None]
 

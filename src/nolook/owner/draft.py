@@ -93,6 +93,7 @@ _FILE = ("delimiter", "quote", "comment", "skip", "multiline", "encoding")
 _READABLE = ("boolean", "integer", "number", "text", "date", "date and time")
 _NOTES = {
     "number": "a value in another format is missing",
+    "integer": "whole in all sampled rows; any other number is missing",
     "boolean": "other values are missing",
     "category": 'a feature once it has levels; "..." stands for all other values',
     "date": "days since 1970-01-01",

@@ -89,6 +89,9 @@ def look(found: Sample) -> Iterator[str]:
             f"the target is {target!r}, but the table has no such column (check it)"
         )
     for name, values in numbers.items():
+        plain = columns[name]["type"] == "number" and columns[name].keys() <= {"type", "missing"}
+        if plain and len(values) >= LEAST_ROWS and not any(n % 1.0 for n in _known(values)):
+            columns[name]["type"] = "integer"
         if columns[name]["type"] != "boolean" and _counts(values):
             columns[name] = {"type": "identifier"}
             yield f"{name} numbers the rows, or is their order: it is not a feature."

@@ -257,8 +257,8 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
         numbers = _written_numbers(cells.cast(TEXT), declared)
     else:
         numbers = cells.cast(pa.float64(), safe=False)
-        if declared.type == "integer":
-            numbers = pc.if_else(pc.equal(numbers, pc.trunc(numbers)), numbers, None)
+    if declared.type == "integer":
+        numbers = pc.if_else(pc.equal(numbers, pc.trunc(numbers)), numbers, None)
     missing = _written_numbers(pa.array(declared.missing, TEXT), declared).drop_null()
     if not len(missing):
         return numbers
@@ -267,8 +267,7 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401
     signs = (*declared.currency, *_alike(declared.thousands))
-    plain_form = (declared.decimal or ".") == "." and declared.type != "integer"
-    if plain_form and not (signs or declared.percent):
+    if (declared.decimal or ".") == "." and not (signs or declared.percent):
         return plain_numbers(cells)
     cells = signed(trimmed(cells))
     valid = pc.match_substring_regex(cells, pattern=_number_form(declared))
