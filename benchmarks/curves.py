@@ -78,13 +78,13 @@ def population_curves(release, X, y):
     }
 
 
-def bands(release, X, y, units=None, unit=1.0):
+def bands(release, X, y, unit=1.0):
     """Return of each column the share of points whose band holds the population's curve, half the
     band's width and the curve's error over `unit` (NaN without a band), and whether it is a line.
     """
     own = np.full((X.shape[1], 4), np.nan)
     truths = population_curves(release, X, y)
-    for place, curve in enumerate(additive_curves(release, units)[2]):
+    for place, curve in enumerate(additive_curves(release)[2]):
         if curve.band is None:
             continue
         points = np.unique(np.quantile(X[:, place], POINTS))
@@ -116,7 +116,7 @@ def on_population(name, rows, epsilon, runs):
         chosen = np.random.default_rng(run).integers(len(y), size=rows)
         table = table_from_arrays(X[chosen], y[chosen])
         release = kind(mu, straight=()).run(table, SeededSource(run), lambda _: None)
-        found.append(bands(release, X, y, (0.0, 1.0) if other else None, unit).tolist())
+        found.append(bands(release, X, y, unit).tolist())
     return found
 
 

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_predict
 
 import nolook
 from nolook.algorithms import cross_validation as judging
-from nolook.algorithms.cross_validation import Estimate, HeldOut, explained, mean_of, shown
+from nolook.algorithms.cross_validation import Estimate, HeldOut, mean_of, shown
 from nolook.errors import BudgetExceededError, TooFewRows
 from nolook.estimators import cross_validation
 from nolook.privacy.accounting import total_delta
@@ -92,7 +92,7 @@ def test_intervals_hold_what_they_are_for():
     table = nolook.tables.table_from_arrays(2 * predicted[:, None], targets)
     wanted = 1 - np.sum((targets - 2 * predicted) ** 2) / np.sum((targets - targets.mean()) ** 2)
     source, release = SeededSource(1), cross_validation.HeldOutRelease(0.3)
-    found = [explained(release.run(table, 0.5, 2.0, source)) for _ in range(2_000)]
+    found = [release.run(table, 0.5, 2.0, source).score() for _ in range(2_000)]
     values = np.array([one.value for one in found])
     spread = np.std(values) / np.mean([one.error for one in found])
     assert exact[0] == 2**26 * 4_000
@@ -117,7 +117,7 @@ def test_a_summary_and_a_frame_say_what_is_known_and_what_is_not():
 
 def test_nothing_is_said_where_noise_hides_it():
     hidden = HeldOut(1_000.0, 0.0, 0.0, 30.0, 10.0, (1.0, 1.0, 10.0))
-    assert explained(hidden) is None
+    assert hidden.score() is None
     wide = Estimate(0.5, 0.2)
     assert shown(wide) is None
     assert shown(Estimate(0.5, 0.1)) is not None

@@ -121,7 +121,7 @@ def test_an_exposure_that_is_no_feature_is_refused_before_anything_is_charged(wr
     frame = exposed(200)
     with nolook.Ledger.create(tmp_path / "a.ledger", nolook.Budget(5, 1e-4), name="a") as ledger:
         model = PoissonRegression(exposure=wrong)
-        with pytest.raises(ParameterError, match=r"^exposure is '.*', which is not a feature"):
+        with pytest.raises(ParameterError, match=r"^exposure names '.*', which is not a feature"):
             model.fit(frame.drop(columns="y"), frame["y"], ledger=ledger)
         assert ledger.spent.epsilon == 0.0
 

@@ -15,6 +15,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._defaults import QUANTILE
+from nolook.algorithms.scaling import NoisyCount
 from nolook.privacy.guarantee import GaussianEvent
 from nolook.privacy.mechanisms.gaussian import gaussian_release
 from nolook.privacy.noise import ByteSource, uniform_integers
@@ -28,7 +29,7 @@ from nolook.statistics.held_out import (
 from nolook.statistics.weighted_rows import ERROR_UNIT
 from nolook.tables import Table
 
-__all__ = ["Estimate", "HeldOut", "HeldOutRelease", "draw_folds", "explained", "mean_of", "shown"]
+__all__ = ["Estimate", "HeldOut", "HeldOutRelease", "draw_folds", "mean_of", "shown"]
 
 # Scores whose interval is wider say nothing and are not given.
 _WIDEST = 0.5
@@ -71,6 +72,30 @@ class HeldOut:
     rest: float  # sum of (y - p)^2
     errors: tuple[float, float, float]  # deviations of the noise: rows, deviation, either square
 
+    @property
+    def counted(self) -> NoisyCount:
+        """The number of rows; those left out belong to the first fold."""
+        error, *_ = self.errors
+        return NoisyCount(self.rows, error, self.left_out, None, error)
+
+    def score(self, alike: int = 1) -> Estimate | None:
+        """Return R2: the share of the squared deviations from the rows' own mean that is explained.
+
+        None if noise hides how much the target varies. The variance by sampling is that of R2 in a
+        normal population, 4 R2 (1 - R2)^2 / n, times the rows in full of a unit, at most, which may
+        be `alike`. Post-processing.
+        """
+        rows_error, deviation_error, error = self.errors
+        mean = self.deviation / max(self.rows, 1.0)
+        total = self.total - mean * self.deviation
+        total_error = math.hypot(error, 2.0 * mean * deviation_error, mean * mean * rows_error)
+        if total <= _CLEAR * total_error:
+            return None
+        ratio = self.rest / total
+        noise = math.hypot(error, ratio * total_error) / total
+        drawn = 2.0 * ratio * math.sqrt(alike * max(1.0 - ratio, 0.0) / max(self.rows, 1.0))
+        return Estimate(min(1.0 - ratio, 1.0), math.hypot(noise, drawn))
+
 
 @frozen
 class HeldOutRelease(GaussianRelease):
@@ -95,25 +120,6 @@ class HeldOutRelease(GaussianRelease):
         rows, deviation, total, rest, left_out = (noisy / steps).tolist()
         errors = (sensitivity / steps / self.mu).tolist()
         return HeldOut(rows, left_out, deviation, total, rest, (errors[0], errors[1], errors[2]))
-
-
-def explained(found: HeldOut, alike: int = 1) -> Estimate | None:
-    """Return R2: the share of the squared deviations from the rows' own mean that is explained.
-
-    None if noise hides how much the target varies. The variance by sampling is that of R2 in a
-    normal population, 4 R2 (1 - R2)^2 / n, times the rows in full of a unit, at most, which may be
-    `alike`. Post-processing.
-    """
-    rows_error, deviation_error, error = found.errors
-    mean = found.deviation / max(found.rows, 1.0)
-    total = found.total - mean * found.deviation
-    total_error = math.hypot(error, 2.0 * mean * deviation_error, mean * mean * rows_error)
-    if total <= _CLEAR * total_error:
-        return None
-    ratio = found.rest / total
-    noise = math.hypot(error, ratio * total_error) / total
-    drawn = 2.0 * ratio * math.sqrt(alike * max(1.0 - ratio, 0.0) / max(found.rows, 1.0))
-    return Estimate(min(1.0 - ratio, 1.0), math.hypot(noise, drawn))
 
 
 def mean_of(found: Sequence[Estimate | None]) -> Estimate | None:

@@ -17,7 +17,9 @@ from typing import cast
 import numpy as np
 from attrs import evolve, frozen
 
+from nolook._defaults import QUANTILE
 from nolook.algorithms.calibration_table import CalibrationTable
+from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import best_forest, count_event
 from nolook.algorithms.grids import PROBABILITIES, LinearGrid
@@ -79,10 +81,18 @@ class Judged:
         return self.curve.scores
 
     @property
-    def rows(self) -> NoisyCount:
+    def counted(self) -> NoisyCount:
         """The number of rows by the release that tells it best."""
         counted = self.scores.counted
         return counted if self.table is None else counted.or_better(self.table.counted)
+
+    def score(self, alike: int = 1) -> Estimate | None:
+        """Return the area under the curve; None where the noise may be all of a class."""
+        area = self.curve.sampled(alike).intervals().area
+        if (area.low, area.high) == (0.0, 1.0):
+            return None
+        # An end at 0 or 1 is cut off.
+        return Estimate(area.value, max(area.value - area.low, area.high - area.value) / QUANTILE)
 
 
 @frozen

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nolook._language import parameter_name
 from nolook._validation import check_count_or_auto
 from nolook.errors import ParameterError
+
+if TYPE_CHECKING:
+    from nolook.tables import Table
 
 _MOST_SELECTED = 2**20
 
@@ -30,6 +34,16 @@ def check_selected(k: int | str, features: int) -> None:
             f"{parameter_name('k')} is {k}; expected fewer than the table's {features} features "
             "(use a smaller k, or omit the selection)"
         )
+
+
+def check_features(table: Table, parameter: str, names: Iterable[str]) -> None:
+    """Refuse a name that is not one of a table's features."""
+    for name in names:
+        if name not in table.feature_names:
+            raise ParameterError(
+                f"{parameter_name(parameter)} names {name!r}, which is not a feature; expected one "
+                f"of the columns, such as {table.feature_names[0]!r}"
+            )
 
 
 def offered_columns(selector: Any) -> list[str]:  # noqa: ANN401

@@ -47,10 +47,7 @@ def declared_classes(classes: object) -> NDArray[Any]:
 
 
 def class_table(
-    estimator: Any,  # noqa: ANN401
-    X: object,
-    y: object,
-    classes: object,
+    estimator: object, X: object, y: object, classes: object
 ) -> tuple[Table, NDArray[Any]]:
     """Return the table to fit, whose target holds 0 and 1 or lacks a value, and the classes."""
     if isinstance(X, Table):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,11 +10,12 @@ from nolook._arrays import Array
 from nolook._language import parameter_name
 from nolook._validation import check_choice, check_names
 from nolook.algorithms.glm.additive_inference import additive_curves
-from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
+from nolook.algorithms.glm.counts import CountRelease
 from nolook.algorithms.glm.inference import Coefficients
 from nolook.algorithms.glm.linear import LinearRelease
 from nolook.algorithms.glm.logistic import LogisticRelease
 from nolook.errors import ParameterError
+from nolook.estimators._chosen import check_features
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators.linear import LeastSquares
 from nolook.estimators.logistic import LogisticRegression
@@ -47,27 +47,17 @@ class _Curved(GeneralisedLinearModel):
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
         for parameter in ("straight", "monotone"):
-            for name in getattr(self, parameter) or ():
-                if name not in table.feature_names:
-                    raise ParameterError(
-                        f"{parameter_name(parameter)} names {name!r}, which is not a feature; "
-                        f"expected some of the columns, such as {table.feature_names[0]!r}"
-                    )
+            check_features(table, parameter, getattr(self, parameter) or ())
         return table
 
     def _keep_coefficients(self, known: Coefficients, frame: Any) -> None:  # noqa: ANN401
         super()._keep_coefficients(known, frame)
-        level, interval, curves = additive_curves(frame, self._units(frame))
-        self.intercept_, self.intercept_interval_ = level, interval
+        self.intercept_, self.intercept_interval_, curves = additive_curves(frame)
         ways = self.monotone or {}
         self.curves_ = tuple(
             curve.monotone(rising=ways[name] == "up") if name in ways else curve
             for name, curve in zip(frame.scaling.names, curves, strict=False)
         )
-
-    def _units(self, frame: Any) -> tuple[float, float] | None:  # noqa: ANN401, ARG002
-        """Return the level that curves are 0 at, and a step of 1; None for the target's own."""
-        return None
 
     def _linear_predictor(self, rows: Array) -> Array:
         total = np.full(len(rows), self.intercept_)
@@ -245,6 +235,3 @@ class AdditivePoissonRegression(_Curved, PoissonRegression):
 
     def _release(self, mu: float) -> CountRelease:
         return CountRelease(mu, exposure=self.exposure, straight=self._straight())
-
-    def _units(self, frame: NoisyCounts) -> tuple[float, float]:
-        return math.log(float(frame.scaling.scale[-1]) / frame.exposures[0]), 1.0

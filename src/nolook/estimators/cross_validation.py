@@ -223,10 +223,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
 
 
 def _plan(
-    model: Any,  # noqa: ANN401
-    budget: Budget,
-    folds: int,
-    random_state: int | None,
+    model: PrivateEstimator, budget: Budget, folds: int, random_state: int | None
 ) -> Plan[list[tuple[Any, Found] | None]]:
     """Split the budget between the fits and the evaluation that a row takes part in."""
     fitted = clone(model)

@@ -241,7 +241,7 @@ def evaluation_of(
         None if released.table is None else test.keep_release(released, **about),
         other_rows,
         *model,
-        rows=released.rows,
+        rows=released.counted,
         privacy=guarantee,
         read_options=about["read_options"],
     )

@@ -10,16 +10,13 @@ import numpy as np
 from attrs import evolve, frozen
 from sklearn.base import is_classifier
 
-from nolook._defaults import QUANTILE
 from nolook.algorithms.cross_validation import (
     Estimate,
     HeldOut,
-    explained,
     mean_of,
     shown,
 )
 from nolook.algorithms.evaluation import Judged
-from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators.catalogue import called
 from nolook.estimators.result import Measure, Result
@@ -117,30 +114,20 @@ def cross_validated(
     guarantee: PrivacyGuarantee,
 ) -> CrossValidation:
     """Return scores and models; post-processing."""
-    classifies = is_classifier(model)
+    classifies, unit = is_classifier(model), guarantee.unit
     positive = {"positive": as_text(model.classes_[-1].item())} if classifies else {}
     models = tuple(None if one is None else one[0] for one in released)
     for fitted in filter(None, models):
         if not hasattr(model, "feature_names_in_"):
             del fitted.feature_names_in_  # the table's own names for an array's columns
-    found: list[Estimate | None] = []
-    counts: list[NoisyCount] = []
-    for one in released:
-        if one is None:
-            found.append(None)
-        elif isinstance(one[1], HeldOut):
-            found.append(explained(one[1], guarantee.unit.max_rows))
-            error, *_ = one[1].errors
-            counts.append(NoisyCount(one[1].rows, error, one[1].left_out, None, error))
-        else:
-            # They were 0 and 1 in the table.
-            one[0].classes_ = one[0].regression.classes_ = model.classes_
-            found.append(_area(one[1].curve.sampled(guarantee.unit.max_rows)))
-            counts.append(one[1].rows)
+        if classifies:  # they were 0 and 1 in the table
+            fitted.classes_ = fitted.regression.classes_ = model.classes_
+    known = [None if one is None else one[1] for one in released]
+    counts = [each.counted for each in known if each is not None]
     return CrossValidation(
         "AUC" if classifies else "R2",
         tuple(one is not None for one in released),
-        tuple(found),
+        tuple(None if each is None else each.score(unit.max_rows) for each in known),
         _all_rows(counts) if len(counts) == len(released) else None,
         models,
         guarantee,
@@ -154,12 +141,3 @@ def _all_rows(counts: Sequence[NoisyCount]) -> NoisyCount:
     """Return the rows of all folds; those left out belong to the first."""
     rows, error = math.fsum(one.value for one in counts), math.hypot(*(one.error for one in counts))
     return evolve(counts[0], value=max(rows, 1.0), error=error)
-
-
-def _area(curve: RocCurve) -> Estimate | None:
-    """Return the area under the ROC curve; None where the noise may be all of a class."""
-    area = curve.intervals().area
-    if (area.low, area.high) == (0.0, 1.0):
-        return None
-    # An end at 0 or 1 is cut off.
-    return Estimate(area.value, max(area.value - area.low, area.high - area.value) / QUANTILE)

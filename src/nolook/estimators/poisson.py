@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from nolook._arrays import Array, Flags, Interval
-from nolook._language import parameter_name
 from nolook.algorithms.glm.counts import CountRelease, NoisyCounts
 from nolook.algorithms.glm.counts_inference import counts_model, log_mean
-from nolook.errors import ParameterError
+from nolook.estimators._chosen import check_features
 from nolook.estimators._glm import GeneralisedLinearModel
 from nolook.estimators._parameters import AtMost1, Positive, fitted
 from nolook.estimators.base import PrivateRegressor, exponential
@@ -112,11 +111,7 @@ class PoissonRegression(GeneralisedLinearModel, PrivateRegressor):
 
     def _rows(self, X: object, y: object) -> Table:
         table: Table = super()._rows(X, y)
-        if self.exposure not in (None, *table.feature_names):
-            raise ParameterError(
-                f"{parameter_name('exposure')} is {self.exposure!r}, which is not a feature; "
-                f"expected a number among the columns, such as {table.feature_names[0]!r}"
-            )
+        check_features(table, "exposure", () if self.exposure is None else (self.exposure,))
         return table
 
     _model = staticmethod(counts_model)

@@ -161,7 +161,7 @@ def test_chances_and_means_follow_curves(kind):
     else:
         y, size = generator.poisson(np.exp(score)).astype(float), 1.0
     found = kind(0.5).run(table_from_arrays(X, y), SeededSource(0), lambda _: None)
-    _, _, (bent, line, nothing) = additive_curves(found, (0.0, 1.0))
+    _, _, (bent, line, nothing) = additive_curves(found)
     assert (bent.straight, line.straight, nothing.straight) == (False, True, True)
     inside = np.linspace(-1.5, 1.5, 50)
     truth = size * np.sin(2.0 * inside)

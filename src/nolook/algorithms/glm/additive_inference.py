@@ -58,12 +58,9 @@ class ColumnCurve:
 
 
 def additive_curves(
-    release: NoisyRegression | NoisyLikelihood, units: tuple[float, float] | None = None
+    release: NoisyRegression | NoisyLikelihood,
 ) -> tuple[float, Vector | None, tuple[ColumnCurve, ...]]:
-    """Return the level that curves are added to, its interval, and a curve for each feature.
-
-    `units` are what a model is 0 at, and a step of 1 there; those of the target by default.
-    """
+    """Return the level that curves are added to, its interval, and a curve for each feature."""
     scaling, theta, back = release.scaling, release.spread.model(release.theta), release.spread.back
     rows = max(float(release.gram[0, 0]), 1.0)
     moments = back @ release.gram @ back.T / rows
@@ -72,13 +69,9 @@ def additive_curves(
     means = np.append(1.0, moments[0, 1:])
     means[lines] = means[lines].clip(low[release.kept], high[release.kept])
     spread = moments - np.outer(means, means)
-    origin, target = units or (float(scaling.center[-1]), float(scaling.scale[-1]))
-    errors = None if release.known is None else _half_widths(release, release.known)
-
-    def half_widths(contrasts: Matrix, extra: float = 0.0) -> Matrix | None:
-        half = None if errors is None else errors(contrasts, extra)
-        return None if half is None else target * half[:, None] * np.array([-1.0, 1.0])
-
+    origin, target = release.units
+    both = target * np.array([-1.0, 1.0])
+    half_widths = _half_widths(release, release.known)
     found = [
         ColumnCurve(np.array(ends), np.zeros(2), None, straight=True, share=0.0, below=None)
         for ends in zip(scaling.low[:-1], scaling.high[:-1], strict=True)
@@ -96,7 +89,7 @@ def additive_curves(
         found[column] = ColumnCurve(
             scaling.center[column] + scaling.scale[column] * standard,
             heights,
-            None if half is None else heights[:, None] + half,
+            None if half is None else heights[:, None] + half[:, None] * both,
             straight=bool((np.abs(part[1:]) <= _STRAIGHT).all()),
             share=varied,
             below=None if curve is None else _below(curve, standard),
@@ -104,17 +97,19 @@ def additive_curves(
     whole = max(sum(each.share for each in found), np.finfo(np.float64).tiny)
     level, half = origin + target * float(means @ theta), half_widths(means[None])
     curves = tuple(evolve(each, share=each.share / whole) for each in found)
-    return level, None if half is None else level + half[0], curves
+    return level, None if half is None else level + half * both, curves
 
 
 def _half_widths(
-    release: NoisyRegression | NoisyLikelihood, known: Noisy
-) -> Callable[[Matrix, float], Vector | None]:
+    release: NoisyRegression | NoisyLikelihood, known: Noisy | None
+) -> Callable[..., Vector | None]:
     """Return the half widths of intervals as a function of contrasts; `known` are the scores'.
 
     Contrasts are of a model of (1, x), standardised, and each has a further variance. None where
     more than a share of their squares is on hidden directions.
     """
+    if known is None:
+        return lambda *_: None
     combined, residuals, sigma, last = release.observed()
     # Of the combined gradients, were residuals alike in all rows.
     alike = (combined.vectors * combined.values) @ combined.vectors.T
@@ -124,7 +119,7 @@ def _half_widths(
     along = release.spread.along(combined.vectors)
     hidden_ways, unsettled = np.linalg.qr(along[:, seen])[0], along * np.sqrt(last)
 
-    def half_widths(contrasts: Matrix, extra: float) -> Vector | None:
+    def half_widths(contrasts: Matrix, extra: float = 0.0) -> Vector | None:
         contrasts = release.spread.centred(contrasts)
         hidden = ((contrasts @ hidden_ways) ** 2).sum(axis=1)
         if hidden.sum() > _MOST_HIDDEN * (contrasts**2).sum():

@@ -9,6 +9,7 @@ The proof is ``counts.md``; names are those of :mod:`nolook.algorithms.glm.frame
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 from attrs import asdict, evolve, frozen
@@ -18,7 +19,7 @@ from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.glm.families import LOG
 from nolook.algorithms.glm.frame import Frame
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
-from nolook.algorithms.glm.steps import Steps, score_law
+from nolook.algorithms.glm.steps import Steps
 from nolook.algorithms.scaling import Scaling
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep
@@ -37,8 +38,12 @@ class NoisyCounts(NoisyLikelihood):
 
     exposures: tuple[float, float, float]  # the usual one, the least and the most
     clip: float  # K at the last gradient
-    mean: float  # in scales of the target, of the model
     fit: Noisy  # sums of the deviances from the mean, and from the model, cut off
+
+    @property
+    def units(self) -> tuple[float, float]:
+        """Those of the logarithm of the mean, at an exposure of 1."""
+        return math.log(float(self.scaling.scale[-1]) / self.exposures[0]), 1.0
 
 
 @frozen
@@ -58,13 +63,12 @@ class CountRelease(Frame):
     COMMON: ClassVar = {"scales": 0.26, "spread": 0.08, "norms": 0.02, "gram": 0.06}
     OWN: ClassVar = {
         "clips": (0.06, "histograms of the gradients' sizes"),
-        "descent": (0.46, "gradients and curvatures of the likelihood"),
+        "gradients": (0.46, "gradients and curvatures of the likelihood"),
         "fit": (0.03, "deviances"),
         "scores": (0.03, "second moments of the rows' gradients"),
     }
     FAMILY: ClassVar = LOG
     RARE_TARGET: ClassVar = True
-    STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 2 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyCounts:
@@ -72,19 +76,18 @@ class CountRelease(Frame):
         begun, blocks = self._begun(table, source, progress)
         design, clip_mu = blocks.design, self._mu("clips", 2)
         mean = float(begun.scaling.center[-1] / design.scaling.scale[-1])
-        steps = Steps.at_mean(LOG, min(max(mean, _LEAST_MEAN), _MOST_CENTER), design.size)
+        steps = Steps.at_mean(self.FAMILY, min(max(mean, _LEAST_MEAN), _MOST_CENTER), design.size)
         begun = evolve(begun, scaling=self._placed(begun.scaling))
         descent = Descent(self._steps_mu(design), begun, blocks, source, steps, clip_mu)
         found = descent.run(progress)
         progress("fit")
-        mean = float(LOG.weights(*score_law(found.theta, begun.gram)).sum())
-        deviances = ModelDeviances(descent.at(found.theta), mean, blocks.whole)
+        deviances = ModelDeviances(descent.at(found.theta), found.mean, blocks.whole)
         sensitivity = deviances_sensitivity(blocks.whole)
         fit = blocks.release(deviances, sensitivity, ERROR_UNIT**2, self._mu("fit"), source)
         progress("scores")
         found = descent.judged(found, self._mu("scores"))
         known = asdict(found, recurse=False)
-        return NoisyCounts(design.exposures, descent.clip, mean, fit, **known)
+        return NoisyCounts(design.exposures, descent.clip, fit, **known)
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Let the target's centre be 0, and its mean a few scales at most."""

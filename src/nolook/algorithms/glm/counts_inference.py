@@ -24,18 +24,12 @@ def counts_model(release: NoisyCounts) -> tuple[Coefficients, dict[str, Measure 
     The fit is the deviance explained of the training rows, where one above 16 counts as 16, with
     its interval: None where noise hides it.
     """
-    theta, scaling = release.spread.model(release.theta), release.scaling
-    theta[0] += _log_unit(release)
-    logs = scaling.with_target(float(scaling.center[-1]), 1.0)
-    known = coefficients(release, theta, release.margins(), logs)
+    theta = release.spread.model(release.theta)
+    known = coefficients(release, theta, release.margins())
     fit = explained(release.fit, _WIDEST) if release.detected else None
     return known, {"deviance_explained": fit}
 
 
 def log_mean(release: NoisyCounts) -> float:
     """Return the logarithm of the constant mean with which the fit is compared."""
-    return math.log(max(release.mean, _TINY)) + _log_unit(release)
-
-
-def _log_unit(release: NoisyCounts) -> float:
-    return math.log(release.scaling.scale[-1] / release.exposures[0])
+    return math.log(max(release.mean, _TINY)) + release.units[0]

@@ -216,24 +216,19 @@ def release_gram(blocks: Blocks, mu: float, source: ByteSource) -> Noisy:
 
 
 def release_score_moments(
-    blocks: Blocks,
-    scored: RowScores,
-    squared_radius: int,
-    unit: float,
-    mu: float,
-    source: ByteSource,
+    blocks: Blocks, scored: RowScores, most: int, unit: float, mu: float, source: ByteSource
 ) -> Noisy:
     """Release the sum of s s' over the rows, s the row's part of a model's gradient.
 
     `scored` gives whole numbers in units of `unit`, no row's squares adding up to more than
-    `squared_radius`. It is what the gradient varies by from sample to sample, whatever the
+    `most`. It is what the gradient varies by from sample to sample, whatever the
     residuals do; survey weights count by their squares. Guarantee: ``mu``-GDP when a row is added
     or removed. As :func:`release_gram`.
     """
     design, whole = blocks.design, blocks.whole
-    moments = DesignMoments(design.size, squared_radius, whole)
+    moments = DesignMoments(design.size, most, whole)
     blocks.squared().fold(Mapped(moments, partial(_scores_in_parts, scored)))
-    sensitivity = gram_sensitivity(squared_radius, design.size, whole)
+    sensitivity = gram_sensitivity(most, design.size, whole)
     return released(moments.value, sensitivity, unit**-2, mu, source)
 
 

@@ -38,7 +38,7 @@ from nolook.algorithms.glm.designs import (
     release_spread,
     whitened_bound,
 )
-from nolook.algorithms.glm.families import Family
+from nolook.algorithms.glm.families import LINEAR, Family
 from nolook.algorithms.scaling import ScaleSearch, Scaling
 from nolook.algorithms.whitening import Spread
 from nolook.kernels.moments import UNIT
@@ -67,6 +67,11 @@ class NoisyFrame:
     curves: tuple[Curve | None, ...] = ()  # of those kept; none at all where all are lines
     squares: float = 1.0  # sum of squared survey weights over that of weights
 
+    @property
+    def units(self) -> tuple[float, float]:
+        """Level and unit of a model's scores: those of the target."""
+        return float(self.scaling.center[-1]), float(self.scaling.scale[-1])
+
 
 @frozen
 class Frame(GaussianRelease):
@@ -92,17 +97,13 @@ class Frame(GaussianRelease):
     COMMON: ClassVar[dict[str, float]]
     #: Shares of a family's own parts, and what these are called.
     OWN: ClassVar[dict[str, tuple[float, str]]]
-    FAMILY: ClassVar[Family]
-    #: Whether the target's centre and scale are searched for.
-    SEARCHES_TARGET: ClassVar[bool] = True
+    FAMILY: ClassVar[Family] = LINEAR
     #: Whether the target may be mostly one value.
     RARE_TARGET: ClassVar[bool] = False
     #: Rows may be longer than B, times as many as cost as much as the Gram matrix's noise.
     BEYOND: ClassVar[float] = 1.0
     #: ... but at most this share of all.
     MOST_BEYOND: ClassVar[float] = 0.75
-    #: The part that pays for gradients.
-    STEPS: ClassVar[str] = "gradients"
     #: Progress steps of a family's own parts, at most.
     OWN_STEPS: ClassVar[int]
 
@@ -125,7 +126,7 @@ class Frame(GaussianRelease):
             **{part: name for part, (_, name) in self.OWN.items()},
         }
         if self.straight is not None:
-            names[self.STEPS] = f"histograms for curves, their choice, {names[self.STEPS]}"
+            names["gradients"] = f"histograms for curves, their choice, {names['gradients']}"
         parts = (part for part in self.shares() if part in names)
         return tuple(GaussianEvent(names[part], self._mu(part)) for part in parts)
 
@@ -134,7 +135,7 @@ class Frame(GaussianRelease):
         return evolve(self, mu=row_share(part * self.mu, 1))
 
     def _scales(self) -> ScaleSearch:
-        return ScaleSearch(self._mu("scales"), self.SEARCHES_TARGET, self.RARE_TARGET)
+        return ScaleSearch(self._mu("scales"), not self.FAMILY.bounded, self.RARE_TARGET)
 
     def shares(self) -> dict[str, float]:
         """Return the shares of mu^2 of all parts."""
@@ -170,17 +171,21 @@ class Frame(GaussianRelease):
         scaling = self._scales().run(table, source, progress)
         table = table.filled(scaling.center)
         scaling = evolve(scaling, limit=limit_for(scaling.rows.value, self.mu))
-        kept = scaling.detected[:-1] & (scaling.detected[-1] | (not self.SEARCHES_TARGET))
+        kept = scaling.detected[:-1] & scaling.detected[-1]
         exposed = np.array([name == self.exposure for name in table.feature_names], np.bool_)
         kept &= ~exposed
         placed, used = self._placed(scaling.select(kept)), table.select(kept)
-        rows, exposure = table.select(kept | exposed), _exposure(scaling, kept, exposed)
+        rows, exposure = table.select(kept | exposed), dict[str, Any]()
+        if exposed.any():
+            place = int(exposed.argmax())
+            own = int(kept[:place].sum())
+            exposure = {"exposed": own, "exposures": exposure_range(scaling, place)}
         spread, start = Spread.standard(placed.features.size), np.zeros(0)
         if "spread" in self.COMMON:
             progress("spread")
             spread = release_spread(used, placed, self._mu("spread"), source)
         if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
-            mu = self._mu(self.STEPS)
+            mu = self._mu("gradients")
             begin = Beginning(self.FAMILY, rows, exposure, spread, mu, source)
             searched = ~np.isin(used.feature_names, self.straight)
             room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)
@@ -201,19 +206,11 @@ class Frame(GaussianRelease):
     def _steps_mu(self, design: WeightedDesign) -> float:
         """Return the mu of all gradients together, but those that curves were chosen by."""
         left = AFTER_CURVES if design.scaling.curves else 1.0
-        return math.sqrt(left) * self._mu(self.STEPS)
+        return math.sqrt(left) * self._mu("gradients")
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Return the scaling by which targets are standardised."""
         return scaling
-
-
-def _exposure(scaling: Scaling, kept: Flags, exposed: Flags) -> dict[str, Any]:
-    """Return a design's arguments for the column of exposures, if there is one."""
-    if not exposed.any():
-        return {}
-    place = int(exposed.argmax())
-    return {"exposed": int(kept[:place].sum()), "exposures": exposure_range(scaling, place)}
 
 
 def exposure_range(scaling: Scaling, place: int) -> tuple[float, float, float]:

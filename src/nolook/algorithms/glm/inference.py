@@ -129,18 +129,21 @@ class Knowledge:
         margin[margin > most] = np.nan
         return margin
 
+    def _moments(self) -> tuple[Vector, Vector, Vector]:
+        """Return the features' sums, sums of squares, and these' noise, in scales."""
+        frame, back = self.frame, self.frame.spread.back
+        lines = slice(1, np.count_nonzero(frame.kept) + 1)
+        moments, noise = back @ frame.gram @ back.T, frame.gram_sigma * (back**2).sum(axis=1)
+        return moments[0, lines], moments.diagonal()[lines], noise[lines]
+
     def _deviations(self) -> Vector:
         """Return the features' deviations, in scales, but no less than noise lets one see.
 
         For a column that is mostly one value the scale is several of them.
         """
-        frame, back = self.frame, self.frame.spread.back
-        rows = max(float(frame.gram[0, 0]), 1.0)
-        moments = back @ frame.gram @ back.T / rows
-        noise = frame.gram_sigma * (back**2).sum(axis=1)[1:] / rows
-        means = moments[0, 1:]
-        deviations: Vector = np.sqrt(np.maximum(moments.diagonal()[1:] - means**2, noise))
-        return deviations[: np.count_nonzero(frame.kept)]
+        rows = max(float(self.frame.gram[0, 0]), 1.0)
+        sums, squares, noise = (each / rows for each in self._moments())
+        return np.asarray(np.sqrt(np.maximum(squares - sums**2, noise)))
 
     def _far_origin(self, ways: Vector) -> float:
         """Variance of the value at the origin that columns have whose scale is far too large.
@@ -148,11 +151,8 @@ class Knowledge:
         Their slopes are as much larger. The other slopes do not mind, since such a column hardly
         moves, but the origin may lie far from its centre: by `ways`, in scales.
         """
-        frame, back = self.frame, self.frame.spread.back
-        lines = slice(1, ways.size + 1)
-        noise = frame.gram_sigma * (back**2).sum(axis=1)[lines]
-        squares = ((back @ frame.gram) * back).sum(axis=1)[lines]
-        sizes = frame.scaling.rows.value / np.maximum(squares, noise)
+        _, squares, noise = self._moments()
+        sizes = self.frame.scaling.rows.value / np.maximum(squares, noise)
         return float(self.effect**2 * (ways**2 * sizes)[squares < _NOT_SEEN * noise].sum())
 
 
@@ -168,20 +168,18 @@ def with_sampling(known: Vector, scores: Noisy, ways: Matrix, alike: Vector) -> 
     return np.asarray(np.maximum(whole, known + found + more))
 
 
-def coefficients(
-    frame: NoisyFrame, theta: Vector, margin: Vector, scaling: Scaling
-) -> Coefficients:
-    """Return a model of rows in the columns' units, where its target has a scaling's.
+def coefficients(frame: NoisyFrame, theta: Vector, margin: Vector) -> Coefficients:
+    """Return a model of rows in the columns' units.
 
     `margin` holds half widths of (value at the columns' origin, slopes) in scales, NaN where
     nothing is known; nor is anything of the slope of a column whose rows were clipped too often.
     """
-    columns = np.append(True, frame.kept)
+    scaling, columns = frame.scaling.with_target(*frame.units), np.append(True, frame.kept)
     model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
     sets = level_sets(frame) if np.isfinite(margin).any() else ()
     theta = turned(frame) @ theta[: margin.size] if sets else theta[: margin.size]
     model[columns], half[columns] = theta, margin
-    clipped, errors = clipped_shares(frame.scaling)  # the target of `scaling` may be a logarithm
+    clipped, errors = clipped_shares(frame.scaling)  # a model may be of the target's logarithm
     half[1:][_about_another(scaling, clipped - errors)] = np.nan
     coef, intercept = scaling.original_units(model)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max

@@ -17,7 +17,7 @@ from nolook._defaults import QUANTILE
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, hidden_directions
 from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import Knowledge
-from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect
+from nolook.algorithms.glm.steps import Metric, Steps, hidden_effect, score_law
 
 __all__ = ["NoisyLikelihood"]
 
@@ -41,6 +41,11 @@ class NoisyLikelihood(NoisyFrame):
     theta: Vector  # the estimate, the constant first, shape (d,)
     detected: bool = False  # whether the gradients told more than noise
     scores: Noisy | None = None  # sum of s s', s a row's part of the gradient at theta
+
+    @property
+    def mean(self) -> float:
+        """The mean of targets by the model, in their scales, were scores normal."""
+        return float(self.steps.family.weights(*score_law(self.theta, self.gram)).sum())
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""

@@ -26,7 +26,6 @@ from nolook.algorithms.glm.clips import (
 from nolook.algorithms.glm.designs import TARGET_LIMIT, Blocks
 from nolook.algorithms.glm.error_sizes import release_errors, release_sides
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, combine_gradients
-from nolook.algorithms.glm.families import LINEAR
 from nolook.algorithms.glm.frame import Frame, NoisyFrame
 from nolook.algorithms.glm.steps import score_law
 from nolook.algorithms.moment_selection import NoisyProducts, select_features
@@ -104,7 +103,6 @@ class LinearRelease(Frame):
         "sides": (0.005, "counts of large errors on either side"),
         "scores": (0.025, "second moments of the rows' gradients"),
     }
-    FAMILY: ClassVar = LINEAR
     OWN_STEPS: ClassVar = len(CLIPPED_AT) + GRADIENTS + 4
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyRegression | Scaling:

@@ -84,7 +84,7 @@ def linear_model(release: NoisyRegression, alike: int = 1) -> LinearModel:
     whole = share_beyond(errors, LARGEST_ERROR) <= _MOST_CUT
     measures = {name: error_quantile(errors, scale, each) for name, each in ERROR_SHARES.items()}
     return LinearModel(
-        known=coefficients(release, theta, margin, release.scaling),
+        known=coefficients(release, theta, margin),
         measures={**measures, "r2": r2, "rmse": _rmse(release) if r2 and whole else None},
         cut=cut,
         smearing=None if cut else smearing(errors, scale),

@@ -17,7 +17,6 @@ from scipy.special import ndtri
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.descent import Descent
-from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.glm.families import LOGISTIC
 from nolook.algorithms.glm.frame import Frame
@@ -63,25 +62,25 @@ class LogisticRelease(Frame):
     COMMON: ClassVar = {"scales": 0.25, "spread": 0.10, "norms": 0.01, "gram": 0.06}
     OWN: ClassVar = {
         "classes": (0.02, "balance of the classes"),
-        "descent": (0.51, "gradients and curvatures of the log-likelihood"),
+        "gradients": (0.51, "gradients and curvatures of the log-likelihood"),
         "fit": (0.02, "histogram of the scores by class"),
         "scores": (0.03, "second moments of the rows' gradients"),
     }
     FAMILY: ClassVar = LOGISTIC
-    SEARCHES_TARGET: ClassVar = False
     BEYOND: ClassVar = 2.0
-    STEPS: ClassVar = "descent"
     OWN_STEPS: ClassVar = 1 + Descent.MOST_STAGES + 2
 
     def run(self, table: Table, source: ByteSource, progress: OnStep) -> NoisyLogistic:
         """Release what a model of a table whose target holds 0 and 1 follows from."""
         begun, blocks = self._begun(table, source, progress)
         progress("classes")
-        balance = self._balance(blocks, source)
+        whole, mu = blocks.whole, self._mu("classes")
+        sensitivity = whole * balance_sensitivity()
+        balance = blocks.release(ClassBalance(), sensitivity, whole, mu, source)
         rate = _base_rate(balance, begun.scaling.rows.value)
         # A model's value is log-odds.
         begun = evolve(begun, scaling=begun.scaling.with_target(0.0, 1.0))
-        steps, mu = Steps.at_mean(LOGISTIC, rate, len(begun.gram)), self._steps_mu(blocks.design)
+        steps, mu = Steps.at_mean(self.FAMILY, rate, len(begun.gram)), self._steps_mu(blocks.design)
         descent = Descent(mu, begun, blocks, source, steps)
         found = descent.run(progress)
         progress("fit")
@@ -92,11 +91,6 @@ class LogisticRelease(Frame):
         progress("scores")
         found = descent.judged(found, self._mu("scores"))
         return NoisyLogistic(balance, fit, **asdict(found, recurse=False))
-
-    def _balance(self, blocks: Blocks, source: ByteSource) -> Noisy:
-        """Release by how many rows class 1 is ahead."""
-        whole, mu = blocks.whole, self._mu("classes")
-        return blocks.release(ClassBalance(), whole * balance_sensitivity(), whole, mu, source)
 
 
 def _base_rate(balance: Noisy, rows: float) -> float:

@@ -29,8 +29,9 @@ def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Meas
     None stands for what the noise hides.
     """
     theta = release.spread.model(release.theta)
-    known = coefficients(release, theta, release.margins(), release.scaling)
-    fit = (_pseudo_r2(release), _auc(release)) if release.detected else (None, None)
+    known = coefficients(release, theta, release.margins())
+    told = release.detected and (release.fit.value.sum(axis=1) > 0.0).all()
+    fit = (_pseudo_r2(release), _auc(release)) if told else (None, None)
     return known, {"base_rate": _base_rate(release), "pseudo_r2": fit[0], "auc": fit[1]}
 
 
@@ -59,8 +60,6 @@ def _pseudo_r2(release: NoisyLogistic) -> Measure | None:
     """McFadden's: 1 less the model's log loss over that of a constant, by the counts of scores."""
     counts = release.fit.value
     classes = counts.sum(axis=1)
-    if (classes <= 0.0).any():
-        return None
     scores = _middles(release)
     losses = np.stack([-log_expit(-scores), -log_expit(scores)])
     constant = -np.log(classes / classes.sum())[:, None]
@@ -74,8 +73,6 @@ def _auc(release: NoisyLogistic) -> Measure | None:
     """Area under the ROC curve of the bins: rows of one bin count as ties."""
     counts = release.fit.value
     negatives, positives = classes = counts.sum(axis=1)
-    if min(negatives, positives) <= 0.0:
-        return None
     below = (np.cumsum(counts[0]) - 0.5 * counts[0]) / negatives
     above = 1.0 - (np.cumsum(counts[1]) - 0.5 * counts[1]) / positives
     area = float(counts[1] @ below) / positives
