@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import partial, reduce
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -48,8 +49,8 @@ __all__ = [
     "two_classes",
 ]
 
-#: Turns an Arrow array into another of equal length.
-Conversion: TypeAlias = Callable[[Any], Any]
+#: Turns Arrow arrays into another of equal length.
+Conversion: TypeAlias = Callable[..., Any]
 
 SECONDS_A_DAY = 86_400
 
@@ -90,14 +91,14 @@ class DeclaredSource:
         form: FileFormat = USUAL,
     ) -> None:
         self.name, self.original, self.declared = original.name, original, columns
-        # By name: which column of the source a column is made of, and how if not as it is.
-        self._made: dict[str, tuple[str, Conversion | None]] = {}
+        # By name: which columns of the source a column is made of, and how.
+        self._made: dict[str, tuple[tuple[str, ...], Conversion]] = {}
         made: list[Column] = []
         for column in original.columns:
             declared = columns.get(column.name)
             if declared is None:
                 made.append(column)
-                self._made[column.name] = column.name, None
+                self._made[column.name] = (column.name,), _as_they_are
                 continue
             if declared.derived is not None:
                 raise TableError(
@@ -106,10 +107,8 @@ class DeclaredSource:
                 )
             kind, convert = conversion(column, declared.within(form))
             made.append(Column(column.name, kind, declared.type))
-            self._made[column.name] = column.name, convert
+            self._made[column.name] = (column.name,), convert
         self.columns = tuple(made)
-        # By name: which declared columns a column is derived from, and how.
-        self._derived: dict[str, tuple[tuple[str, ...], Conversion]] = {}
         #: Why derived columns are not there: an error when they are used.
         self.lacking: dict[str, TableError] = {}
         derived = {name: each.derived for name, each in columns.items() if each.derived}
@@ -129,7 +128,7 @@ class DeclaredSource:
 
     def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
         """Add a derived column; raises an error if a column it needs is unknown or not a number."""
-        known, of, read, marks = Columns(self), [], [], derived.function == "product_of"
+        known, read, marks = Columns(self), [], derived.function == "product_of"
         for each in derived.of:
             base, _, level = each.rpartition("=")
             levels = (base in declared and declared[base].all_levels) or ()
@@ -140,7 +139,6 @@ class DeclaredSource:
                     f"{derived.function} of {name!r} names {each!r}, which is of type "
                     f"{column.declared}; expected a number, a boolean or a level such as 'sex=F'"
                 )
-            of.append(column.name)
             marks &= is_level or pt.is_boolean(column.type)
             if derived.function in OF_DATES:
                 if column.declared not in {"date", "datetime"}:
@@ -149,10 +147,12 @@ class DeclaredSource:
                         f'be a date ({each} = "date" in a schema)'
                     )
                 derived = evolve(derived, constants=(_days(declared[each].origin),))
-            read.append(partial(_level, levels=levels, level=level) if is_level else numbers_of)
+            to_numbers = partial(_level, levels=levels, level=level) if is_level else numbers_of
+            read.append((*self._made[column.name], to_numbers))
         marks |= derived.function == "missing_of"
         kind = TEXT if derived.levels else pa.bool_() if marks else pa.float64()
-        self._derived[name] = tuple(of), partial(_derived, derived=derived, read=read, kind=kind)
+        of = tuple(each for bases, *_ in read for each in bases)
+        self._made[name] = of, partial(_derived, derived=derived, read=read, kind=kind)
         self.columns += (Column(name, kind),)
 
     def needed(self, names: Iterable[str]) -> list[str]:
@@ -162,9 +162,7 @@ class DeclaredSource:
 
     def made_of(self, name: str) -> tuple[str, ...]:
         """Return the columns of the original that a column is converted or derived from."""
-        if name in self._derived:
-            return tuple(of for each in self._derived[name][0] for of in self.made_of(each))
-        return (self._made[name][0],)
+        return self._made[name][0]
 
     def batches(self, names: Sequence[str], beside: Sequence[str] = ()) -> Iterator[Any]:
         """Yield record batches of the named columns, and those `beside` them as they were."""
@@ -180,11 +178,8 @@ class DeclaredSource:
 
     def column(self, batch: Any, name: str) -> Any:  # noqa: ANN401 -- pyarrow has no types
         """Return a column as declared, all rows of a batch of the original."""
-        if name in self._derived:
-            bases, combine = self._derived[name]
-            return combine(*(self.column(batch, each) for each in bases))
         of, convert = self._made[name]
-        return batch.column(of) if convert is None else convert(batch.column(of))
+        return convert(*map(batch.column, of))
 
     def parts(self) -> list[DeclaredSource]:
         """Return the source's parts, declared alike."""
@@ -219,9 +214,10 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
     return made, partial(way, declared=declared)
 
 
-def _derived(*cells: Any, derived: Derivation, read: Sequence[Conversion], kind: Any) -> Any:  # noqa: ANN401
-    numbers = (np.asarray(one(each), np.float64) for one, each in zip(read, cells, strict=True))
-    return derive(derived, *numbers).cast(kind)
+def _derived(*cells: Any, derived: Derivation, read: Sequence[Any], kind: Any) -> Any:  # noqa: ANN401
+    left = iter(cells)
+    columns = (to_numbers(convert(*islice(left, len(of)))) for of, convert, to_numbers in read)
+    return derive(derived, *(np.asarray(each, np.float64) for each in columns)).cast(kind)
 
 
 def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
