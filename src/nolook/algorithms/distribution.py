@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Places, Vector
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.design_effects import design_effect, squares_ratio
+from nolook.algorithms.intervals import DEVIATIONS
 from nolook.algorithms.scaling import NoisyCount
 
 __all__ = ["PrivateDistribution"]
@@ -24,8 +25,6 @@ _CHOSEN = 1.3
 # Of a noisy count's deviation: what rising counts are off at the ends of their runs, at most, in
 # simulations of 200 to 20,000 rows in 512 cells; intervals of quantiles hold 97.5 % on average.
 _RISING = 0.9
-# In half of the width of an interval: 96 % of normal noise, and 94 to 97 % of any sum of Laplace's.
-_DEVIATIONS = 2.05
 
 
 @frozen
@@ -94,7 +93,7 @@ class PrivateDistribution:
         quantiles: Vector = self.points[np.minimum(place, len(self.points) - 1)]
         return quantiles
 
-    def ppf_interval(self, p: ArrayLike, deviations: float = _DEVIATIONS) -> Vector:
+    def ppf_interval(self, p: ArrayLike, deviations: float = DEVIATIONS["laplace"]) -> Vector:
         """Return the ends of an interval for the quantile of each p, shape (..., 2).
 
         Values count as the threshold at or above them: an interval begins at the threshold before

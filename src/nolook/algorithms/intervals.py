@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
 
-__all__ = ["NORMAL_95", "Measure", "Pair", "ratio_interval", "simulated_interval"]
+__all__ = ["DEVIATIONS", "NORMAL_95", "Measure", "Pair", "ratio_interval", "simulated_interval"]
 
 #: What ratios have above, and below.
 Pair: TypeAlias = tuple[Vector, Vector]
@@ -23,6 +23,9 @@ _Squares: TypeAlias = tuple[ArrayLike, ArrayLike, ArrayLike]
 
 #: Standard deviations of normal noise on either side of a 95 % interval.
 NORMAL_95 = 1.96
+#: The same of either kind of noise: 2.05 are 96 % of normal noise, and between 94 and 97 % of any
+#: sum of Laplace noise.
+DEVIATIONS = {"gaussian": NORMAL_95, "laplace": 2.05}
 
 
 @frozen

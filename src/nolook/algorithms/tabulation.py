@@ -29,6 +29,7 @@ from nolook._language import parameter_name, usage_hint
 from nolook.algorithms.clip_choice import HALVES, LARGEST, Clip, chosen_clip
 from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest
 from nolook.algorithms.histogram_noise import BinNoise
+from nolook.algorithms.intervals import DEVIATIONS
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import Dimensions, Margin, Margins, NoisyTable, margins
 from nolook.algorithms.node_counts import (
@@ -71,7 +72,6 @@ from nolook.tables.views import with_levels
 
 __all__ = [
     "CELLS",
-    "DEVIATIONS",
     "LEVELS",
     "MOST_NUMBERS",
     "ColumnSums",
@@ -106,9 +106,6 @@ _SMALLEST_SHARE = 2.0**-25  # for each time that a row is counted
 _FEWEST = 2**4  # cells
 _BY_WIDTH = 0.2  # share of cells that is laid by width only
 _DIGITS = 17
-# In half of the width of an interval: 95 % of normal noise, and between 94 and 97 % of any sum of
-# Laplace noise.
-DEVIATIONS = {"gaussian": 1.96, "laplace": 2.05}
 
 
 @frozen(eq=False)

@@ -19,11 +19,12 @@ from nolook.algorithms.evaluation import Calibrated, Judged
 from nolook.algorithms.grids import LinearGrid
 from nolook.algorithms.group_estimates import Groups, count_of
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
+from nolook.algorithms.intervals import DEVIATIONS
 from nolook.algorithms.margins import NoisyTable, margins
 from nolook.algorithms.node_counts import NoisyForest
 from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
-from nolook.algorithms.tabulation import DEVIATIONS, Released
+from nolook.algorithms.tabulation import Released
 from nolook.errors import NolookError, ParameterError
 from nolook.estimators._scores import Scored
 from nolook.estimators.calibration import HosmerLemeshow

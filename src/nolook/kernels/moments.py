@@ -10,12 +10,26 @@ from __future__ import annotations
 import numpy as np
 
 from nolook._arrays import Array
+from nolook._compiled import compiled
 
-__all__ = ["UNIT", "integer_rows", "shrink_rows", "squared_norms"]
+__all__ = ["UNIT", "integer_rows", "shrink_rows", "squared_norms", "standard_rows"]
 
 
 #: Standardised values are whole multiples of 1/UNIT.
 UNIT = 2**14
+
+
+@compiled
+def standard_rows(columns, start, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN201
+    """Whole units of 1/UNIT, clipped, less a shift; NaN is 0 before."""
+    for j in range(columns.shape[0]):
+        part = out[j]
+        column = columns[j, start : start + part.size]
+        middle, width, least, most, less = center[j], scale[j], low[j], high[j], shift[j]
+        for i in range(part.size):
+            value = (column[i] - middle) / width * UNIT
+            value = value if value == value else 0.0  # noqa: PLR0124
+            part[i] = np.trunc(min(max(value, least), most)) - less
 
 
 def integer_rows(columns: Array, center: Array, scale: Array, low: Array, high: Array) -> Array:
@@ -24,13 +38,8 @@ def integer_rows(columns: Array, center: Array, scale: Array, low: Array, high: 
     All of shape (columns,): centres finite, scales finite and above 0, ``low <= 0 <= high`` finite,
     in scales. NaN becomes zero, infinities an end.
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        rows = columns - center[:, None]
-        rows /= scale[:, None]
-        rows *= UNIT
-    np.clip(rows, UNIT * low[:, None], UNIT * high[:, None], out=rows)
-    np.trunc(rows, out=rows)
-    np.nan_to_num(rows, copy=False, nan=0.0)
+    rows = np.empty(columns.shape)
+    standard_rows(columns, 0, center, scale, UNIT * low, UNIT * high, np.zeros(len(low)), rows)
     return rows
 
 

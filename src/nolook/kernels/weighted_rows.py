@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nolook._arrays import Array
 from nolook._compiled import compiled
 from nolook.kernels.curves import Curves, add_curves
-from nolook.kernels.moments import UNIT, shrink_rows
+from nolook.kernels.moments import UNIT, shrink_rows, standard_rows
 
 __all__ = [
     "LARGEST_ROW",
@@ -33,19 +33,6 @@ LARGEST_ROW = 2.0**32
 # Numbers that are whitened at a time.
 _PART = 1 << 16
 _LARGEST = float(np.finfo(np.float64).max)
-
-
-@compiled
-def _standard_rows(columns, start, center, scale, low, high, shift, out):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-    """Whole units of 1/UNIT, clipped, less a shift; NaN is 0 before. As in `integer_rows`."""
-    for j in range(columns.shape[0]):
-        part = out[j]
-        column = columns[j, start : start + part.size]
-        middle, width, least, most, less = center[j], scale[j], low[j], high[j], shift[j]
-        for i in range(part.size):
-            value = (column[i] - middle) / width * UNIT
-            value = value if value == value else 0.0  # noqa: PLR0124
-            part[i] = np.trunc(min(max(value, least), most)) - less
 
 
 @compiled
@@ -138,7 +125,7 @@ def _whitened(
         width = part.stop - start
         standing, whole = memory[:, : (size + 1) * width].reshape(2, size + 1, width)
         standing[0] = UNIT
-        _standard_rows(columns, start, center, scale, low, high, shift, standing[1 : lines + 1])
+        standard_rows(columns, start, center, scale, low, high, shift, standing[1 : lines + 1])
         if standard.curves is not None:
             add_curves(standing[1:], shift, *standard.curves)
         if whitening is None:

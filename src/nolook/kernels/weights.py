@@ -13,6 +13,7 @@ from nolook._compiled import compiled
 __all__ = [
     "LARGEST_WEIGHT",
     "WEIGHTED_ROWS",
+    "integer_sums",
     "joined",
     "part_bits",
     "split_products",
@@ -76,6 +77,17 @@ def weighted_sums(
                 place = slice(start, start + block_rows)
                 recent += product(place, part if isinstance(part, float) else part[place])
             total = total + factor * recent.astype(object)
+    return total
+
+
+def integer_sums(
+    whole: NDArray[np.int64], weights: NDArray[np.int64] | None
+) -> NDArray[np.object_]:
+    """Add up numbers up to 2^28 in size, shape (numbers, rows), of at most 2^17 rows, exactly."""
+    total = np.zeros(len(whole), dtype=object)
+    for factor, part in weight_parts(weights, _MOST_BITS):
+        own = whole if isinstance(part, float) else whole * part.astype(np.int64)
+        total = total + factor * own.sum(axis=1).astype(object)
     return total
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Statistic", "WeightedTotal", "in_full", "rounding_sensitivity"]
+__all__ = ["Statistic", "WeightedTotal", "rounding_sensitivity"]
 
 
 class Statistic(Protocol):
@@ -49,17 +49,12 @@ class WeightedTotal(Statistic):
 
     @property
     def value(self) -> NDArray[np.object_]:
-        """The sums, or weighted sums over `whole`, rounded down: Python ints."""
-        return in_full(self._total, self._whole)
+        """The sums of rows' weights in units of a row, each rounded down: Python ints.
 
-
-def in_full(total: NDArray[np.object_], whole: int) -> NDArray[np.object_]:
-    """Return sums of rows' weights, in units of 1/whole, in units of a row, each rounded down.
-
-    So exact sums, whose grid is fine already, keep it. What the rounding adds to their sensitivity
-    is :func:`rounding_sensitivity`.
-    """
-    return total if whole == 1 else total // whole
+        So exact sums, whose grid is fine already, keep it. What the rounding adds to their
+        sensitivity is :func:`rounding_sensitivity`.
+        """
+        return self._total if self._whole == 1 else self._total // self._whole
 
 
 def rounding_sensitivity(entries: int, whole: int) -> int:

@@ -8,8 +8,8 @@ import numpy as np
 
 from nolook._arrays import Array
 from nolook.kernels.histogram import threshold_counts
-from nolook.statistics import Statistic
 from nolook.statistics.grid_models import BlockTotal, ClassModel, RowBlock
+from nolook.statistics.weighted_rows import ProductSizes
 
 __all__ = ["ClassBalance", "ScoreCounts", "balance_sensitivity"]
 
@@ -33,7 +33,7 @@ class ClassBalance(BlockTotal):
         return int(ahead.sum() if block.weights is None else ahead @ block.weights)
 
 
-class ScoreCounts(Statistic):
+class ScoreCounts(ProductSizes):
     """Counts of rows by class and by their log-odds between increasing edges, or what they weigh.
 
     Class 0 first, shape (2 (edges + 1),). A row is in one bin: the sensitivity is that of a
@@ -41,7 +41,7 @@ class ScoreCounts(Statistic):
     """
 
     def __init__(self, model: ClassModel, edges: Array) -> None:
-        self._model, self._edges = model, edges
+        super().__init__(model, edges)
         self.value = np.zeros(2 * (edges.size + 1), dtype=np.int64)
 
     def update(self, *block: Any) -> Self:  # noqa: ANN401
@@ -53,9 +53,4 @@ class ScoreCounts(Statistic):
             own = (rows.targets > 0) == place
             weighed = None if rows.weights is None else rows.weights[own]
             self.value[part] += threshold_counts(found[own], self._edges, weighed)
-        return self
-
-    def merge(self, other: Self) -> Self:
-        """Add the rows another one has seen."""
-        self.value += other.value
         return self

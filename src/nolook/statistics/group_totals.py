@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from attrs import frozen
@@ -73,12 +73,27 @@ class Grouping:
         return group_numbers(batch[list(self.columns)], self.sizes)
 
 
-class _ByGroup:
-    """Totals of whole numbers by group, for each of some groupings."""
+class _ByGroup(Statistic):
+    """Totals of whole numbers by group, for each of some groupings, and perhaps of some columns.
 
-    def __init__(self, groupings: Sequence[Grouping], *shape: int) -> None:
-        self._groupings = tuple(groupings)
+    `columns` are their places, each with what else the kernel that adds one takes.
+    """
+
+    _add: ClassVar[Any]
+
+    def __init__(
+        self, groupings: Sequence[Grouping], columns: Iterable[Any] = (), *shape: int
+    ) -> None:
+        self._groupings, self._columns = tuple(groupings), list(columns)
         self._totals = [np.zeros((each.groups, *shape), dtype=np.int64) for each in groupings]
+
+    def update(self, batch: Array, weights: Integers | None = None) -> Self:
+        """Add rows, shape (columns, rows), each as often as its weight says."""
+        for grouping, total in zip(self._groupings, self._totals, strict=True):
+            groups = grouping.of(batch)
+            for place, (column, *known) in enumerate(self._columns):
+                self._add(total[:, place], groups, batch[column], weights, *known)
+        return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one has seen."""
@@ -92,7 +107,7 @@ class _ByGroup:
         return np.concatenate([total.ravel() for total in self._totals])
 
 
-class GroupCounts(_ByGroup, Statistic):
+class GroupCounts(_ByGroup):
     """The number of rows of each group, or their weights.
 
     A row is in one group of each grouping, as in one cell of each column (`cell_counts.py`).
@@ -105,29 +120,24 @@ class GroupCounts(_ByGroup, Statistic):
         return self
 
 
-class GroupMoments(_ByGroup, Statistic):
+class GroupMoments(_ByGroup):
     """Sums of ``(1/4, t, (t^2 - 1/2) / 4)`` by group, in units of 1/MOMENT_UNIT.
 
     ``t = clip((x - center) / clip, -1, 1)`` of every value of each column; missing ones add
-    nothing. Shape (groups, columns, 3) for each grouping. `clips` are above 0.
+    nothing. Shape (groups, columns, 3) for each grouping. `clips` are above 0. The weights of a
+    unit's rows add up to MOMENT_UNIT at most.
     """
+
+    _add = staticmethod(add_moments)
 
     def __init__(
         self, groupings: Sequence[Grouping], columns: Sequence[int], centers: Array, clips: Array
     ) -> None:
-        super().__init__(groupings, len(columns), 3)
-        self._columns = list(zip(columns, centers.tolist(), clips.tolist(), strict=True))
-
-    def update(self, batch: Array, weights: Integers | None = None) -> Self:
-        """Add rows; the weights of a unit's rows add up to MOMENT_UNIT at most."""
-        for grouping, total in zip(self._groupings, self._totals, strict=True):
-            groups = grouping.of(batch)
-            for place, (column, center, clip) in enumerate(self._columns):
-                add_moments(total[:, place], groups, batch[column], weights, center, clip)
-        return self
+        known = zip(columns, centers.tolist(), clips.tolist(), strict=True)
+        super().__init__(groupings, known, len(columns), 3)
 
 
-class GroupedCells(_ByGroup, Statistic):
+class GroupedCells(_ByGroup):
     """The number of values of each column and group in each of some cells, or their weights.
 
     The cells of a column are as many as those of the others. Each holds values up to its end, the
@@ -135,16 +145,9 @@ class GroupedCells(_ByGroup, Statistic):
     grouping.
     """
 
+    _add = staticmethod(add_cells)
+
     def __init__(
         self, groupings: Sequence[Grouping], columns: Sequence[int], ends: Sequence[Array]
     ) -> None:
-        super().__init__(groupings, *np.shape(ends))
-        self._columns = list(zip(columns, ends, strict=True))
-
-    def update(self, batch: Array, weights: Integers | None = None) -> Self:
-        """Add rows, each as often as its weight says."""
-        for grouping, total in zip(self._groupings, self._totals, strict=True):
-            groups = grouping.of(batch)
-            for place, (column, ends) in enumerate(self._columns):
-                add_cells(total[:, place], groups, batch[column], weights, ends)
-        return self
+        super().__init__(groupings, zip(columns, ends, strict=True), *np.shape(ends))

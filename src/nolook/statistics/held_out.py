@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nolook.kernels.weights import weight_parts
+from nolook.kernels.weights import integer_sums
 from nolook.statistics import WeightedTotal, rounding_sensitivity
 from nolook.statistics.weighted_rows import ERROR_UNIT, LARGEST_ERROR
 
@@ -20,8 +20,6 @@ COUNT_STEPS = 2**26
 DEVIATION_STEPS = 2**13
 
 _LARGEST = LARGEST_ERROR * ERROR_UNIT
-# Of weights at a time; sums of up to 2^17 rows are of 64 bits.
-_WEIGHT_BITS = 10
 
 
 def held_out_sensitivity(whole: int = 1) -> int:
@@ -53,16 +51,7 @@ class HeldOutErrors(WeightedTotal):
         # What is no number is the largest difference.
         away = np.nan_to_num(away, nan=_LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
         steps = np.trunc(away).clip(-_LARGEST, _LARGEST).astype(np.int64)
-        added = np.stack(
-            [
-                np.full_like(steps[0], COUNT_STEPS),
-                DEVIATION_STEPS * steps[0],
-                steps[0] ** 2,
-                steps[1] ** 2,
-            ]
-        )
-        for factor, part in weight_parts(weights, _WEIGHT_BITS):
-            # At most 2^17 rows of 2^28 times 2^10.
-            sums = (added if isinstance(part, float) else added * part.astype(np.int64)).sum(axis=1)
-            self._total = self._total + factor * sums.astype(object)
+        one = np.full_like(steps[0], COUNT_STEPS)
+        added = np.stack([one, DEVIATION_STEPS * steps[0], *steps**2])
+        self._total = self._total + integer_sums(added, weights)
         return self

@@ -18,7 +18,7 @@ from nolook._arrays import Array
 from nolook._numerics import logarithms
 from nolook.kernels.histogram import threshold_counts
 from nolook.kernels.row_models import clipped_products, residual_products
-from nolook.kernels.weights import weight_parts, weighted_sums
+from nolook.kernels.weights import integer_sums, weighted_sums
 from nolook.statistics import Statistic, rounding_sensitivity
 from nolook.statistics.design_moments import gram_sensitivity, product_sensitivity
 from nolook.statistics.grid_models import BlockTotal, ClassModel, CountModel, GridModel, RowBlock
@@ -69,8 +69,6 @@ SCORE_RADIUS = 5 * SCORE_UNIT**2 // 4
 
 # Room for the rounding of a norm, a quotient and products.
 _ROOM = 1.0 - 2.0**-40
-# Of weights at a time; sums are of 64 bits.
-_WEIGHT_BITS = 10
 # Rows of a curvature at a time: their products add up to at most 2^12 2^10 2^30 < 2^53. With
 # weights in parts of 5 bits each row's are larger by so many.
 _PART_ROWS = 4096
@@ -264,7 +262,7 @@ class ModelErrors(BlockTotal):
         errors = np.abs(np.stack([block.targets - self._constant, own]))
         errors *= ERROR_UNIT
         squared = np.minimum(np.trunc(errors), LARGEST_ERROR * ERROR_UNIT).astype(np.int64) ** 2
-        return _sums(squared, block.weights)
+        return integer_sums(squared, block.weights)
 
 
 def deviances_sensitivity(whole: int = 1) -> int:
@@ -293,13 +291,4 @@ class ModelDeviances(BlockTotal):
         means = np.maximum(means, 2.0**-60)
         found = 2.0 * (counts * logarithms(np.maximum(counts, 2.0**-60) / means) - counts + means)
         whole = np.trunc(found.clip(0.0, LARGEST_DEVIANCE) * ERROR_UNIT**2).astype(np.int64)
-        return _sums(whole, block.weights)
-
-
-def _sums(whole: NDArray[np.int64], weights: NDArray[np.int64] | None) -> NDArray[np.object_]:
-    """Add up numbers up to 2^28, shape (numbers, rows), of at most 2^17 rows, exactly."""
-    total = np.zeros(len(whole), dtype=object)
-    for factor, part in weight_parts(weights, _WEIGHT_BITS):
-        own = whole if isinstance(part, float) else whole * part.astype(np.int64)
-        total = total + factor * own.sum(axis=1).astype(object)
-    return total
+        return integer_sums(whole, block.weights)
