@@ -16,7 +16,7 @@ from attrs import frozen
 import nolook
 from benchmarks.harness import DATA, main
 from nolook.algorithms.evaluation import scores_release
-from nolook.algorithms.roc_curve import ClassScores, RocCurve, _found, area
+from nolook.algorithms.roc_curve import ClassScores, RocCurve, area
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import table_from_arrays
@@ -30,7 +30,8 @@ EPSILONS = (0.1, 0.3, 1.0)
 POSITIVES = (0.02, 0.1, 0.5)
 RELATIONS = ("add-remove", "replace")
 SHAPES = ("normal", "atoms", "framingham", "bank_marketing")
-NAMES = ("AUC", "band", "average precision", "precision band", "base rate")
+MAX_FPR = 0.2
+NAMES = ("AUC", "partial AUC", "band", "average precision", "precision band", "base rate")
 
 
 @frozen
@@ -89,15 +90,16 @@ def covered(setting, rows, seed):
         random_state=seed,
     ).fit(scores, positive)
     exact = exact_curve(curve._curve, scores, positive)
+    part = curve._curve.partial_area(MAX_FPR)
     fpr, low, high = curve.band_[:, 1:-1]
     heights = np.interp(fpr, *exact.rates)
     recalls, least, most = curve.precision_band_[:, 1:]
-    true, called = _found(exact._counts, recalls)
     ends = [
         (*curve.auc_noise_interval_, area(*exact.rates)),
+        (part.low, part.high, exact.partial_area(MAX_FPR).value),
         (low, high, heights),
         (*curve.average_precision_interval_, exact.average_precision),
-        (least, most, true / called),
+        (least, most, exact.precision_at(recalls)),
         (*curve.base_rate_interval_, np.mean(positive)),
     ]
     # Numbers that agree are not told apart by rounding.
@@ -138,8 +140,8 @@ def coverage_report(tables, runs):
     yield "## Coverage of 95 % intervals"
     yield ""
     yield "How often each holds what the exact curve of these rows on this grid says, and its mean"
-    yield f"width; {runs} runs a setting. Bands: means over 199 false positive rates and over 200"
-    yield "recalls."
+    yield f"width; {runs} runs a setting. Partial AUC: standardised, up to a false positive rate of"
+    yield f"{MAX_FPR:g}. Bands: means over 199 false positive rates and over 200 recalls."
     yield ""
     yield f"| rows | epsilon | positives | scores | grid | relation | {' | '.join(NAMES)} |"
     yield "|---:|---:|---:|---|---|---" + "|---:" * len(NAMES) + "|"

@@ -31,6 +31,7 @@ def main():
         left = ledger.remaining.epsilon
     low, high = curve.auc_interval_
     print(f"AUC {curve.auc_:.4f}, with the noise from {low:.4f} to {high:.4f}")
+    print(f"up to a false positive rate of 0.1: {curve.partial_auc(0.1):.4f}")
     print(f"at most 5 % false positives: above {curve.threshold_at(fpr=0.05):.2f}")
     print(f"at least 90 % found: above {curve.threshold_at(tpr=0.9):.2f}")
     print(f"caution: {curve.caution}")

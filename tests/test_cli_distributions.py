@@ -97,7 +97,7 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "distribution"
     assert document["read_options"]["features"] == ["age"]
-    assert document["grid"] == {"high": 120.0, "low": 0.0, "step": 1.0}
+    assert document["grid"] == ["linear", 0.0, 120.0, 1.0]
     assert spent(here) == (2.0, ["distribution"])
     fitted = nolook.load(here / "people.age.distribution.json")
     assert abs(fitted.cdf(39) - 0.5) < 0.05
@@ -112,14 +112,14 @@ def test_a_distribution_is_printed_written_and_charged(here, cli):
 
 
 def test_every_option_of_a_distribution_reaches_it(here, cli):
-    words = ecdf("--grid", "100:250:0.5", "--delta", "1e-6", "--relation", "replace")
+    words = ecdf("--grid", "100:250:0.1%", "--delta", "1e-6", "--relation", "replace")
     done = cli(*words, "--column", "height", "--missing", "zero")
     assert done.status == 0, done.err
     fitted = nolook.load(here / "people.height.distribution.json")
     assert fitted.get_params() == {
         "epsilon": 2.0,
         "delta": 1e-6,
-        "grid": nolook.LinearGrid(100, 250, 0.5),
+        "grid": nolook.LogGrid(100, 250, 0.001),
         "relation": "replace",
         "random_state": None,
     }
@@ -164,7 +164,7 @@ def test_quantiles_are_printed_written_and_charged(here, cli):
         [0.1, 0.5],
     )
     assert document["grids"].keys() == {"age"}
-    assert document["grids"]["age"] == {"high": 120.0, "low": 0.0, "step": 1.0}
+    assert document["grids"]["age"] == ["linear", 0.0, 120.0, 1.0]
     assert document["read_options"]["features"] == ["age", "height"]
     np.testing.assert_allclose(document["values"], [[23, 39], [157, 170]], atol=10)
     assert np.shape(document["ends"]) == (2, 2, 2)
@@ -207,7 +207,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     page = shown(done, here, document["privacy"])
     assert document["kind"] == "ROC curve"
     assert (document["scored"]["score"], document["scored"]["target"]) == ("score", "number")
-    assert document["classes"]["grid"]["step"] == 0.01
+    assert document["classes"]["grid"][-1] == 0.01
     assert spent(here) == (2.0, ["ROC curve"])
     data = columns()
     exact = area(data["score"], data["member"])

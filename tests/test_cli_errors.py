@@ -182,8 +182,8 @@ REFUSED = {
         ("--select 2 --features age,city,height", "'city'", "text"),
     ],
     "ecdf scores.parquet --column age --epsilon 2": [
-        ("--grid 10:0:1", "--grid", "low is 10"),
-        ("--grid 1:10:0", "--grid", "step is 0"),
+        ("--grid 0:10:10%", "--grid", "low is 0"),
+        ("--grid 1:10:0%", "--grid", "step is 0"),
         ("--grid ten", "--grid is 'ten'"),
         ("--grid ''", "--grid is ''"),
         ("--grid 1:10:%", "--grid is '1:10:%'"),

@@ -2,6 +2,7 @@
 
 from nolook._version import __version__ as __version__
 from nolook.algorithms.grids import LinearGrid as LinearGrid
+from nolook.algorithms.grids import LogGrid as LogGrid
 from nolook.errors import BudgetExceededError as BudgetExceededError
 from nolook.errors import LedgerError as LedgerError
 from nolook.errors import ModelFileError as ModelFileError

@@ -48,6 +48,8 @@ def test_the_mean_and_the_masses_are_those_of_the_values(values):
     assert found.trimmed_mean(0.0)[0] == pytest.approx(np.mean(values))
     masses, _ = found.masses(range(17))
     np.testing.assert_allclose(masses * len(values), np.bincount(values, minlength=17)[1:])
+    np.testing.assert_allclose(found.pdf(range(2, 17))[0], masses[1:])
+    assert found.pdf([1.0, 0.0, 17.0])[0].tolist() == [0.0, 0.0, 0.0]
 
 
 @given(st.lists(st.floats(0.001, 16.0), min_size=1, max_size=60), st.sampled_from([0.0, 0.1]))
@@ -120,6 +122,10 @@ def test_standard_errors_are_those_of_the_noise(own):
     np.testing.assert_allclose(found.masses(edges)[1][:3], wanted)
     last = found.masses([points - 1.0, float(points)])[1][0]
     assert last == pytest.approx(error(unit[-1] - unit[-2]))
+    density, errors = found.pdf([2.5, 3.0, 9.0, 1.0])
+    assert density[0] == density[1] == pytest.approx(1 / points)
+    assert errors[:2] == pytest.approx(error(unit[2] - unit[1]))
+    assert errors[2:].tolist() == [0.0, 0.0]
     weights = np.append(-np.ones(points - 1), 0.0)
     assert found.trimmed_mean(0.0)[1] == pytest.approx(error(weights))
 

@@ -11,12 +11,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import nolook
-from nolook.algorithms.grids import DoublesGrid, LinearGrid
+from nolook.algorithms.grids import DoublesGrid, LinearGrid, LogGrid
 
 LARGEST = np.finfo(np.float64).max
 
 
-@pytest.mark.parametrize("grid", [LinearGrid(0, 2, 0.5), DoublesGrid()])
+@pytest.mark.parametrize("grid", [LinearGrid(0, 2, 0.5), LogGrid(1, 8, 1), DoublesGrid()])
 def test_grids_are_values(grid):
     copies = pickle.loads(pickle.dumps(grid)), deepcopy(grid)
     assert set(copies) == {grid}
@@ -26,9 +26,9 @@ def test_grids_are_values(grid):
             grid.low = 1.0
 
 
-def test_grids_of_other_steps_differ():
+def test_grids_of_other_ends_or_kinds_differ():
     assert LinearGrid(1, 8, 1) == LinearGrid(low=1.0, high=8.0, step=1.0)
-    assert LinearGrid(1, 8, 1) != LinearGrid(1, 8, 2)
+    assert len({LinearGrid(1, 8, 1), LinearGrid(1, 8, 2), LogGrid(1, 8, 1)}) == 3
 
 
 @example(2097152.0, 0.001, 7, 0.0)
@@ -45,6 +45,16 @@ def test_linear_points_rise_from_end_to_end(low, width, steps, rest):
     assert steps - 1 <= len(points) - 1 <= steps + 2
 
 
+@given(st.floats(1e-300, 1e300), st.floats(1.01, 1e6), st.floats(0.003, 3.0))
+def test_log_points_rise_by_the_ratio_from_end_to_end(low, factor, step):
+    points = LogGrid(low, low * factor, step).points()
+    assert (points[0], points[-1]) == (low, low * factor)
+    ratios = points[1:] / points[:-1]
+    assert (ratios > 1).all()
+    np.testing.assert_allclose(ratios[:-1], 1 + step, rtol=1e-9)
+    assert ratios[-1] <= (1 + step) * (1 + 1e-5)
+
+
 def test_a_step_that_divides_the_range_up_to_rounding_makes_no_extra_point():
     assert len(LinearGrid(1 / 256, 1, 1 / 256).points()) == 256
     assert LinearGrid(0, 1, 0.1).points().tolist() == pytest.approx([i / 10 for i in range(11)])
@@ -55,6 +65,7 @@ def test_a_step_that_divides_the_range_up_to_rounding_makes_no_extra_point():
 @pytest.mark.parametrize("step", [1.0, 1e7, 1e300])
 def test_a_step_beyond_the_range_leaves_both_ends(step):
     assert LinearGrid(0.0, 1.0, step).points().tolist() == [0.0, 1.0]
+    assert LogGrid(1.0, 1.0 + 1e-7, step).points().tolist() == [1.0, 1.0 + 1e-7]
 
 
 def test_the_grid_of_doubles_covers_them_all_finely_where_numbers_usually_are():
@@ -93,6 +104,12 @@ def test_the_grid_of_whole_numbers_has_all_of_them_up_to_2048():
         (lambda: LinearGrid(0, 1, 2.0**-24), "step"),
         (lambda: LinearGrid(-LARGEST, LARGEST, 1.0), "step"),
         (lambda: LinearGrid(2.0**60, 2.0**60 + 2**12, 256), "step"),
+        (lambda: LogGrid(0, 1, 0.1), "low"),
+        (lambda: LogGrid(-1, 1, 0.1), "low"),
+        (lambda: LogGrid(2, 1, 0.1), "low"),
+        (lambda: LogGrid(1, 2, 0.0), "step"),
+        (lambda: LogGrid(1, 2, 1e-12), "step"),
+        (lambda: LogGrid(1e-300, 1e300, 1e-6), "step"),
     ],
 )
 def test_bad_grids_are_refused_in_one_line(make, name):
@@ -118,6 +135,7 @@ def test_the_largest_grid_is_accepted():
 
 
 @pytest.mark.parametrize("ends", [(0, 10**400), (-(10**400), 0)])
-def test_ends_too_large_for_a_double_are_refused(ends):
+@pytest.mark.parametrize("kind", [LinearGrid, LogGrid])
+def test_ends_too_large_for_a_double_are_refused(kind, ends):
     with pytest.raises(nolook.ParameterError, match="expected a finite number"):
-        LinearGrid(*ends, 1)
+        kind(*ends, 1)

@@ -21,7 +21,7 @@ from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.evaluation import scores_release
 from nolook.algorithms.forest import Forest, best_forest
 from nolook.algorithms.intervals import ratio_interval
-from nolook.algorithms.roc_curve import _found, area, fitted
+from nolook.algorithms.roc_curve import area, fitted
 from nolook.algorithms.roc_threshold import classified
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
@@ -108,12 +108,6 @@ def exactly(scores, positives, points, relation="add-remove"):
     return curve_of(scores, positives, planned(1e5, relation, points), 0)
 
 
-def precision_at(curve, recalls):
-    """Return the precision at recalls above 0, between thresholds too."""
-    true, rows = _found(curve._counts, recalls)
-    return true / rows
-
-
 def some_scores(rows=500, seed=0):
     generator = np.random.default_rng(seed)
     scores = generator.random(rows)
@@ -139,15 +133,15 @@ def test_without_noise_the_precision_is_scikit_learns_and_goes_on_between_thresh
     precision, recall, _ = precision_recall_curve(positives, scores)
     # Of several thresholds that find the same rows, the lowest.
     different, first = np.unique(recall[:-1], return_index=True)
-    np.testing.assert_allclose(precision_at(curve, different), precision[first], atol=1e-6)
+    np.testing.assert_allclose(curve.precision_at(different), precision[first], atol=1e-6)
     # Half of the positive and of the negative rows between two thresholds are found half way.
     true, false = (np.array([np.sum(scores[kind] > t) for t in (0.6, 0.55)])
                    for kind in (positives, ~positives))  # fmt: skip
-    half = precision_at(curve, np.array([true.mean() / positives.sum()]))
+    half = curve.precision_at(np.array([true.mean() / positives.sum()]))
     assert half == pytest.approx(true.mean() / (true.mean() + false.mean()), abs=1e-6)
     band = curve.intervals().precision_band[:, 1:]
-    assert (band[1] - 1e-9 <= precision_at(curve, band[0])).all()
-    assert (precision_at(curve, band[0]) <= band[2] + 1e-9).all()
+    assert (band[1] - 1e-9 <= curve.precision_at(band[0])).all()
+    assert (curve.precision_at(band[0]) <= band[2] + 1e-9).all()
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -246,9 +240,10 @@ def test_the_intervals_cover_the_populations_curve(relation, runs, least):
         "precision": curve.average_precision,
         "base rate": positives.mean(),
     }
+    part = curve.partial_area(0.2).value
     recalls = np.linspace(0.0, 1.0, 201)[1:]
-    precision = precision_at(curve, recalls)
-    hits = dict.fromkeys((*exact, "band"), 0)
+    precision = curve.precision_at(recalls)
+    hits = dict.fromkeys((*exact, "part", "band"), 0)
     for seed in range(runs):
         found = nolook.ROCCurve(0.4, grid, relation=relation, random_state=seed)
         found.fit(*drawn(4000, seed + 1))
@@ -259,6 +254,8 @@ def test_the_intervals_cover_the_populations_curve(relation, runs, least):
         }
         for name, (low, high) in ends.items():
             hits[name] += low <= exact[name] <= high
+        low, high = found.partial_auc(0.2, return_interval=True)[1]
+        hits["part"] += low <= part <= high
         places, low, high = found.precision_band_[:, 1:]
         np.testing.assert_allclose(places, recalls)
         hits["band"] += np.mean((low - 1e-9 <= precision) & (precision <= high + 1e-9))

@@ -47,7 +47,7 @@ def test_each_default_is_documented_as_it_is(kind):
     "name",
     sorted(
         {kind.__name__ for kind in KINDS}
-        | {"Budget", "Ledger", "LinearGrid"}
+        | {"Budget", "Ledger", "LinearGrid", "LogGrid"}
         | {"load", "PrivatePipeline", "quantiles", "read_table"}
     ),
 )

@@ -28,6 +28,7 @@ def test_one_release_answers_every_question(ecdf):
     assert ecdf.interval(0.5) == pytest.approx(np.quantile(AGES, [0.25, 0.75]), abs=1)
     assert ecdf.mean() == pytest.approx(AGES.mean(), abs=0.3)
     assert ecdf.trimmed_mean(0.2) == pytest.approx(AGES.mean(), abs=0.3)
+    assert ecdf.pdf(30.0) == pytest.approx(1 / 40, abs=0.01)
     masses, errors = ecdf.histogram([19, 29, 39, 49, 59])
     np.testing.assert_allclose(masses, 0.25, atol=0.01)
     assert ((errors > 0) & (errors < 0.01)).all()

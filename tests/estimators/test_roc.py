@@ -51,6 +51,7 @@ def assert_ordinary(curve):
     assert 0.0 <= low <= curve.base_rate_ <= high <= 1.0
     assert curve.n_positive_ >= 1.0
     assert curve.n_negative_ >= 1.0
+    assert np.isfinite(curve.partial_auc(0.1))
     low, high = curve.average_precision_interval_
     assert 0.0 <= low <= curve.average_precision_ <= high <= 1.0
     precision, recall, _ = curve.precision_recall()
@@ -72,6 +73,11 @@ def test_without_noise_it_is_scikit_learns_curve(relation):
     np.testing.assert_allclose(curve.tpr_[inside], tpr[1:], atol=1e-6)
     assert curve.auc_ == pytest.approx(auc(fpr, tpr), abs=1e-6)
     assert curve.n_positive_ == pytest.approx(labels.sum())
+    for most in (0.05, 0.3, 1.0):
+        wanted = roc_auc_score(labels, scores, max_fpr=most)
+        assert curve.partial_auc(most) == pytest.approx(wanted, abs=1e-6)
+        area, (low, high) = curve.partial_auc(most, return_interval=True)
+        assert low <= area <= high < low + 0.1
     wanted = average_precision_score(labels, scores)
     assert curve.average_precision_ == pytest.approx(wanted, abs=1e-6)
     precision, recall, thresholds = curve.precision_recall()
@@ -313,11 +319,14 @@ def test_no_message_tells_the_longest_class():
 
 def test_questions_are_checked():
     with pytest.raises(NotFittedError):
-        nolook.ROCCurve().threshold_at(fpr=0.1)
+        nolook.ROCCurve().partial_auc(0.1)
     curve = nolook.ROCCurve(1.0, GRID).fit(*scored(100))
     for wrong in ({}, {"fpr": 0.1, "tpr": 0.1}, {"fpr": 1.1}, {"tpr": -0.1}, {"fpr": np.nan}):
         with pytest.raises(ParameterError):
             curve.threshold_at(**wrong)
+    for most in (0.0, 2.0, "all"):
+        with pytest.raises(ParameterError, match="max_fpr"):
+            curve.partial_auc(most)
     for threshold in (np.nan, np.inf, "all", True, None):
         with pytest.raises(ParameterError, match="threshold is not a finite number"):
             curve.at(threshold)

@@ -20,8 +20,7 @@ PLAIN = batch_of(epsilon=1.0, minimum=100)
 POINTS = hashlib.sha256(np.arange(100.0).astype("<f8").tobytes()).hexdigest()
 #: What is hashed. Owners, servers and analysts of one batch may run different releases of nolook.
 PINNED = (
-    '{"authorities":["",""],"columns":[],"delta":0.0,"epsilon":1.0,'
-    '"grid":{"high":99.0,"low":0.0,"step":1.0},'
+    '{"authorities":["",""],"columns":[],"delta":0.0,"epsilon":1.0,"grid":["linear",0.0,99.0,1.0],'
     f'"keys":["{KEYS[0]}","{KEYS[1]}"],"kind":"ecdf",'
     f'"labels":[],"lengths":[10,1],"minimum":100,"name":"ages","nonce":"{NONCE}","points":"{POINTS}",'
     '"relation":"replace","servers":["https://0.example","https://1.example"],"unit":null,"version":1}'
@@ -79,7 +78,7 @@ def test_each_batch_has_a_nonce_of_its_own():
     "batch",
     [
         PLAIN,
-        batch_of("roc", 0.5, nolook.LinearGrid(0.001, 1, 0.1)),
+        batch_of("roc", 0.5, nolook.LogGrid(0.001, 1, 0.1)),
         batch_of("hosmer-lemeshow", 1.0, None),
         batch_of("ecdf", 1.0, None, delta=1e-6),
     ],
@@ -108,9 +107,11 @@ def refused(file, content, expected):
         ({"relation": "add-remove"}, r"invalid value - at `\$\.relation"),
         ({"more": 1}, "unknown field `more`"),
         ({"version": None}, r"\$\.version"),
-        ({"grid": {"low": 0, "high": 1}}, r"`step` - at `\$\.grid`"),
-        ({"grid": {"low": 0, "high": 1, "step": True}}, r"\$\.grid\.step"),
-        ({"grid": {"low": 1, "high": 0, "step": 0.5}}, "expected low below high"),
+        ({"grid": ["linear", 0, 1]}, r"length 4, got 3 - at `\$\.grid`"),
+        ({"grid": ["cubic", 0, 1, 0.5]}, r"invalid value - at `\$\.grid\[0\]"),
+        ({"grid": [["linear"], 0, 1, 0.5]}, r"\$\.grid\[0\]"),
+        ({"grid": ["linear", 0, 1, True]}, r"\$\.grid\[3\]"),
+        ({"grid": ["linear", 1, 0, 0.5]}, "low is 1.0 and high is 0.0"),
         ({"grid": "linear"}, r"\$\.grid"),
         ({"kind": ["ecdf"]}, "kind"),
         ({"name": "A"}, "name is not a short word"),

@@ -155,7 +155,7 @@ _MAKERS = {
     "distribution": [
         lambda: nolook.ECDF(1.0, **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, GRID, 1e-6, **SEED).fit(SCORES),
-        lambda: nolook.ECDF(1.0, GRID, relation="replace", **SEED).fit(SCORES),
+        lambda: nolook.ECDF(1.0, nolook.LogGrid(1, 9, 0.1), relation="replace", **SEED).fit(SCORES),
         lambda: nolook.ECDF(1.0, GRID, **SEED).fit(
             nolook.read_table(TABLE, features=["a"], weights="b")
         ),

@@ -28,6 +28,7 @@ def test_a_curve_from_a_file_answers_what_the_curve_did(tmp_path, place):
     curve = release("ROC curve", place)
     again = load_text(tmp_path, saved(curve))
     assert again.at(0.5) == curve.at(0.5)
+    assert again.partial_auc(0.2) == curve.partial_auc(0.2)
     assert again.threshold_at(tpr=0.5) == curve.threshold_at(tpr=0.5)
 
 

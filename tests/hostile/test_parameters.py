@@ -65,6 +65,7 @@ TABLE = nolook.read_table(X)
 CALLS = {
     nolook.read_table: (X, "x0", ["x1"], None, "error"),
     nolook.LinearGrid: (0, 1, 0.5),
+    nolook.LogGrid: (1, 2, 0.5),
     nolook.Budget: (1.0, 0.0),
     nolook.load: ("none.json",),
 }

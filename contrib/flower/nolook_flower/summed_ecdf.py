@@ -61,7 +61,7 @@ class SummedQuery:
 
     Parameters
     ----------
-    grid : LinearGrid or another grid
+    grid : LinearGrid, LogGrid or another grid
         The thresholds; the last one stands for infinity. Public.
     epsilon : float
         Privacy loss of all that is released.

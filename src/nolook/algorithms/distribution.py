@@ -127,6 +127,18 @@ class PrivateDistribution:
         before = np.append(-np.inf, self.points)[low] + self.whole
         return float(before), float(np.inf if high == end else self.points[max(low, high)])
 
+    def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""
+        last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
+        inside = (last > 0) & (last < len(self.points))
+        last = np.where(inside, last + 1, 1)
+        first = np.where(inside, last - 1, 1)
+        masses, errors = self._between(first, last)
+        # The widest cells overflow, and so does the density of the narrowest.
+        with np.errstate(over="ignore"):
+            width = np.where(inside, self.points[last - 1] - self.points[first - 1], 1.0)
+            return masses / width, errors / width
+
     def masses(self, edges: ArrayLike) -> tuple[Vector, Vector]:
         """Return the share of values above each public edge, up to the next, and its error.
 

@@ -22,7 +22,7 @@ from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cross_validation import Estimate
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.forest import best_forest, count_event
-from nolook.algorithms.grids import PROBABILITIES, LinearGrid
+from nolook.algorithms.grids import PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.hosmer_lemeshow import quantile_borders, release_sums
 from nolook.algorithms.node_counts import Weighing, event_for_rows, release_cells
 from nolook.algorithms.range_search import find_range, range_events
@@ -71,7 +71,7 @@ class Calibrated:
 class Judged:
     """The released counts of scores: thresholds and curve, then the groups if there are any."""
 
-    grid: LinearGrid
+    grid: LinearGrid | LogGrid
     curve: RocCurve
     table: CalibrationTable | None = None
 
@@ -110,7 +110,7 @@ class ScoresRelease:
         Of the scores of both classes.
     sums : PureEvent or None
         Of groups of probabilities; None for scores of any other kind.
-    grid : LinearGrid or None
+    grid : LinearGrid, LogGrid or None
     groups : int or None
         How many are wanted.
     bounds : tuple of float
@@ -121,7 +121,7 @@ class ScoresRelease:
     search: tuple[PureEvent, ...]
     counts: PureEvent
     sums: PureEvent | None
-    grid: LinearGrid | None
+    grid: LinearGrid | LogGrid | None
     groups: int | None
     bounds: tuple[float, float]
 
@@ -165,7 +165,7 @@ class ScoresRelease:
 def scores_release(
     epsilon: float,
     relation: Relation = "add-remove",
-    grid: LinearGrid | None = None,
+    grid: LinearGrid | LogGrid | None = None,
     groups: int | None = None,
     *,
     bounds: tuple[float, float] = (-math.inf, math.inf),

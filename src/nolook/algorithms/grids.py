@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import field, frozen
@@ -15,18 +15,29 @@ from nolook._validation import check_positive, real_number, refusal
 from nolook.errors import ParameterError
 
 __all__ = [
+    "GRIDS",
+    "GRID_KINDS",
     "PROBABILITIES",
     "DoublesGrid",
     "Grid",
     "LinearGrid",
+    "LogGrid",
 ]
 
 _MOST_POINTS = 2**24
+_LEAST_RATIO = 2.0**-36
 
 # The grid of all doubles: 2^17 thresholds at most. Steps are a 1024th of a power of two
 # where most measurements lie, and two powers of two elsewhere.
 _FINE_FROM, _FINE_TO, _STEPS = -17, 46, 1024
 _LEAST, _MOST = -1074, 1023
+
+
+class Grid(Protocol):
+    """A public grid of thresholds."""
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
 
 
 def _finite(value: object, name: str) -> float:
@@ -69,15 +80,8 @@ class LinearGrid:
     step: float = _checked(check_positive, "step")
 
     def __attrs_post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ParameterError(
-                f"low is {self.low!r} and high is {self.high!r}; expected low below high"
-            )
         half_step = self.step / 2 or math.ulp(0.0)
-        if not (self.high / 2 - self.low / 2) / half_step <= _MOST_POINTS - 1:
-            raise ParameterError(
-                f"step is {self.step!r}: more than {_MOST_POINTS} points (use a larger step)"
-            )
+        _check(self, (self.high / 2 - self.low / 2) / half_step)
         largest = max(abs(self.low), abs(self.high))
         if self.step < 4 * math.ulp(largest):
             raise ParameterError(
@@ -94,6 +98,58 @@ class LinearGrid:
         points[0] = self.low
         # Rounding may bring the last one to the end where numbers are large for their steps.
         return np.append(points[points < self.high], self.high)
+
+
+@frozen
+class LogGrid:
+    """Thresholds at equal ratios, both ends included.
+
+    Parameters
+    ----------
+    low, high : float
+        The ends, above 0; public. Values outside count in the end cells.
+    step : float
+        The relative distance, above 0: 0.01 for steps of one percent. The last may be shorter.
+
+    Raises
+    ------
+    ParameterError
+        If the ends are not positive and increasing, there would be more than 2^24 points, or
+        neighbouring points would be the same number.
+
+    Examples
+    --------
+    >>> LogGrid(1, 8, 1.0).points()
+    array([1., 2., 4., 8.])
+    """
+
+    low: float = _checked(check_positive, "low")
+    high: float = _checked(check_positive, "high")
+    step: float = _checked(check_positive, "step")
+
+    def __attrs_post_init__(self) -> None:
+        _check(self, self._steps())
+        if self.step < _LEAST_RATIO:
+            raise ParameterError(
+                f"step is {self.step!r}, which is lost in rounding; expected {_LEAST_RATIO!r} or "
+                "more"
+            )
+
+    def points(self) -> Vector:
+        """Return the thresholds, increasing, shape (points,)."""
+        count = max(1, math.ceil(self._steps() - 1e-6))
+        logs = math.log(self.low) + math.log1p(self.step) * np.arange(count)
+        points: Vector = np.exp(logs)
+        points[0] = self.low
+        return np.append(points[points < self.high], self.high)
+
+    def _steps(self) -> float:
+        return (math.log(self.high) - math.log(self.low)) / math.log1p(self.step)
+
+
+#: What files call the kinds of grids.
+GRIDS: dict[str, type[LinearGrid | LogGrid]] = {"linear": LinearGrid, "log": LogGrid}
+GRID_KINDS = {grid: name for name, grid in GRIDS.items()}
 
 
 @frozen
@@ -125,7 +181,17 @@ class DoublesGrid:
         return points
 
 
-#: A public grid of thresholds.
-Grid: TypeAlias = LinearGrid | DoublesGrid
+def _check(grid: LinearGrid | LogGrid, steps: float) -> None:
+    """Refuse a range without width, and too many steps in it."""
+    if not grid.low < grid.high:
+        raise ParameterError(
+            f"low is {grid.low!r} and high is {grid.high!r}; expected low below high"
+        )
+    if not steps <= _MOST_POINTS - 1:
+        raise ParameterError(
+            f"step is {grid.step!r}: more than {_MOST_POINTS} points (use a larger step)"
+        )
+
+
 #: Thresholds of probabilities.
 PROBABILITIES = LinearGrid(2.0**-10, 1.0, 2.0**-10)

@@ -7,6 +7,7 @@ the noise may be all of `below`, nothing is known of R.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -47,9 +48,15 @@ class Measure:
         """Both ends of the interval."""
         return np.array([self.low, self.high])
 
+    def moved(self, move: Callable[[float], float]) -> Self:
+        """Return the same on another scale, by a function that rises."""
+        return type(self)(move(self.value), move(self.low), move(self.high))
 
-def ratio_interval(above: ArrayLike, below: ArrayLike, squares: _Squares) -> Pair:
-    """Return the ends of intervals for ratios from 0 to 1; (0, 1) if nothing is known.
+
+def ratio_interval(
+    above: ArrayLike, below: ArrayLike, squares: _Squares, most: float = 1.0
+) -> Pair:
+    """Return the ends of intervals for ratios from 0 to `most`; (0, `most`) if nothing is known.
 
     `squares` are the mean squares of the noise of `above`, of both multiplied, and of `below`.
     """
@@ -61,16 +68,16 @@ def ratio_interval(above: ArrayLike, below: ArrayLike, squares: _Squares) -> Pai
     leading = np.where(known, leading, 1.0)
     middle = (above * below - both) / leading
     room = np.sqrt(np.maximum(middle**2 - (above**2 - first) / leading, 0.0))
-    low = np.where(known, middle - room, 0.0).clip(0.0, 1.0)
-    high = np.where(known, middle + room, 1.0).clip(0.0, 1.0)
+    low = np.where(known, middle - room, 0.0).clip(0.0, most)
+    high = np.where(known, middle + room, most).clip(0.0, most)
     return low, high
 
 
-def simulated_interval(found: Pair, exact: Pair, again: Pair) -> Pair:
+def simulated_interval(found: Pair, exact: Pair, again: Pair, most: float = 1.0) -> Pair:
     """Return intervals for terms `found`, from those of repeated releases of what has `exact`.
 
     Repeated releases stand along the first axis.
     """
     above, below = again[0] - exact[0], again[1] - exact[1]
     squares = np.mean(above**2, axis=0), np.mean(above * below, axis=0), np.mean(below**2, axis=0)
-    return ratio_interval(*found, squares)
+    return ratio_interval(*found, squares, most)

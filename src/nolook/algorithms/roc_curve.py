@@ -170,7 +170,7 @@ class RocCurve:
         return np.concatenate([[np.inf], inner[::-1], [-np.inf]])
 
     @property
-    def rates(self) -> Pair:
+    def rates(self) -> tuple[Vector, Vector]:
         """False and true positive rates at the thresholds."""
         return _rates(self.negative.counts), _rates(self.positive.counts)
 
@@ -201,6 +201,22 @@ class RocCurve:
         pairs = self.positive.counts[-1] * self.negative.counts[-1]
         return float(np.clip((cells * positive) @ negative / pairs, 0.0, 1.0))
 
+    def precision_at(self, recalls: Vector) -> Vector:
+        """Return the precision at recalls above 0, between thresholds too."""
+        true, rows = _found(self._counts, recalls)
+        return true / rows
+
+    def partial_area(self, max_fpr: float) -> Measure:
+        """Return the standardised area up to a false positive rate, as scikit-learn does.
+
+        0.5 for a curve that is the diagonal, 1 for a perfect one (McClish 1989). `max_fpr` is above
+        0 and at most 1.
+        """
+        pairs, every = _area_terms(self._counts, max_fpr)
+        found = Measure.of(float(pairs / every), self._area_interval(self._again(), max_fpr))
+        least = max_fpr**2 / 2
+        return found.moved(lambda part: 0.5 * (1.0 + (part - least) / (max_fpr - least)))
+
     def intervals(self) -> RocIntervals:
         """Return the intervals of the area, of the average precision and around the curve."""
         again = self._again()
@@ -223,7 +239,8 @@ class RocCurve:
         The total one is no narrower than few rows allow. `again` are releases of rows drawn again.
         """
         again = self._again() if again is None else again
-        ends, noise = map(self._area_interval, (again, self._again(sampled=False)))
+        ends = self._area_interval(again, 1.0)
+        noise = self._area_interval(self._again(sampled=False), 1.0)
         alone = Measure.of(area(*self.rates), noise)
         rows = (each.rows / each.sampled for each in (self.positive, self.negative))
         room = NORMAL_95 * area_error(alone.value, *rows)
@@ -239,8 +256,10 @@ class RocCurve:
     def _noisy(self) -> Pair:
         return self.positive.noisy, self.negative.noisy
 
-    def _area_interval(self, again: Pair) -> Pair:
-        return simulated_interval(*map(_area_terms, (self._noisy, self._counts, again)))
+    def _area_interval(self, again: Pair, max_fpr: float) -> tuple[Vector, Vector]:
+        pairs = self._noisy, self._counts, again
+        found, exact, repeated = (_area_terms(each, max_fpr) for each in pairs)
+        return simulated_interval(found, exact, repeated, max_fpr)
 
     def _base_rate(self) -> Measure:
         positives, rows = self.positive.rows, self.positive.rows + self.negative.rows
@@ -322,30 +341,36 @@ def _precision(positive: Vector, negative: Vector) -> Vector:
     return np.asarray(np.divide(true, rows, out=np.ones_like(rows), where=rows > 0.0))
 
 
-def _precision_terms(pair: Pair) -> Pair:
+def _precision_terms(pair: Pair) -> tuple[Vector, Vector]:
     """Return the sum over the positive rows of the precision at each, and their number."""
     gained = np.diff(_above(pair[0])) * _precision(*pair)[..., 1:]
     return np.asarray(gained.sum(axis=-1)), pair[0][..., -1]
 
 
-def _area_terms(pair: Pair) -> Pair:
-    """Return the pairs of a positive and a negative row in order, and all pairs.
+def _area_terms(pair: Pair, max_fpr: float) -> tuple[Vector, Vector]:
+    """Return the pairs of a positive and a negative row in order, up to a rate, and all pairs.
 
-    That is the area under a path, which may go back.
+    That is the area under a path, which may go back, where it is left of the rate.
     """
     up, across = map(_above, pair)
-    middle = (up[..., 1:] + up[..., :-1]) / 2
-    return np.sum(np.diff(across) * middle, axis=-1), up[..., -1] * across[..., -1]
+    most = max_fpr * across[..., -1:]
+    start, end = across[..., :-1], across[..., 1:]
+    width = end - start
+    slope = np.divide(np.diff(up), width, out=np.zeros_like(width), where=width != 0.0)
+    first, last = np.minimum(start, most), np.minimum(end, most)
+    # In the middle of what is left of the place.
+    middle = up[..., :-1] + slope * ((first + last) / 2 - start)
+    return np.sum((last - first) * middle, axis=-1), up[..., -1] * across[..., -1]
 
 
-def _heights(pair: Pair, places: Vector) -> Pair:
+def _heights(pair: Pair, places: Vector) -> tuple[Vector, Vector]:
     """Return the numbers of positive rows found at false positive rates, and of all of them."""
     positive, negative = pair
     heights = np.interp(places, _rates(negative), _rates(positive))
     return positive[-1] * heights, np.full(len(places), positive[-1])
 
 
-def _found(pair: Pair, recalls: Vector) -> Pair:
+def _found(pair: Pair, recalls: Vector) -> tuple[Vector, Vector]:
     """Return the numbers of positive rows found at recalls, and of all rows found with them.
 
     Between two thresholds the negative rows are spread evenly among the positive ones.

@@ -16,7 +16,7 @@ from nolook.errors import ParameterError
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from nolook.algorithms.grids import LinearGrid
+    from nolook.algorithms.grids import LinearGrid, LogGrid
 
 
 #: The variable of the environment that names a ledger for all commands.
@@ -51,7 +51,7 @@ SHARED = {
     "--categories NAME=A,B,C": "A column and its levels: the others are compared with the first, "
     "and ... stands for all values that are not named. May be repeated.",
     "--grid LOW:HIGH:STEP": "Public thresholds, chosen without the table; by default no range is "
-    "needed.",
+    "needed. A step of 1% is relative.",
     "--relation add-remove|replace": "Relation of neighbouring tables.",
     "--groups N": "Number of groups of rows that a calibration compares.",
     "--threshold NUMBER": "Classify a score above this as positive, and show the confusion matrix, "
@@ -150,7 +150,7 @@ def check_missing(given: str | Sequence[str] | None) -> Missing:
     return Missing(policies[0] if policies else None, tuple(dict.fromkeys(columns)))
 
 
-def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid]:
+def named_grids(texts: Sequence[str] | None) -> dict[str, LinearGrid | LogGrid]:
     """Translate grids of named columns, each given as NAME=LOW:HIGH:STEP."""
     given = _by_column("--grid", texts, str.rpartition, "age=0:120:1")
     return {column: read_grid(text, f"--grid {one_line(column)}") for column, text in given}
@@ -172,15 +172,16 @@ def numbers(text: str, separator: str) -> tuple[float, ...]:
         return ()
 
 
-def read_grid(text: str, option: str = "--grid") -> LinearGrid:
-    """Translate thresholds."""
-    found = numbers(text, ":")
+def read_grid(text: str, option: str = "--grid") -> LinearGrid | LogGrid:
+    """Translate thresholds; a step in percent is relative."""
+    found = numbers(text.removesuffix("%"), ":")
     if len(found) != 3:
         raise refusal(option, text, "three numbers", "for example 0:120:1")
-    from nolook.algorithms.grids import LinearGrid
+    from nolook.algorithms.grids import LinearGrid, LogGrid
 
+    low, high, step = found
     try:
-        return LinearGrid(*found)
+        return LogGrid(low, high, step / 100) if text[-1] == "%" else LinearGrid(low, high, step)
     except ParameterError as error:
         raise ParameterError(f"in {option}, {error}") from None
 

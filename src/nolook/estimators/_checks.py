@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Vector
 from nolook._language import parameter_name
 from nolook._validation import check_choice, check_delta, check_epsilon
-from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid
+from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import Budget, Relation
 
@@ -41,9 +41,9 @@ def check_grid(grid: object, *, whole: bool = False) -> Grid:
     """Return the grid, that of all doubles or whole numbers for None; refuse anything else."""
     if grid is None:
         return DoublesGrid(whole)
-    if not isinstance(grid, LinearGrid):
+    if not isinstance(grid, LinearGrid | LogGrid):
         raise ParameterError(
-            f"grid is a value of type {type(grid).__name__}; expected a LinearGrid or None "
-            "(for example nolook.LinearGrid(0, 120, 1))"
+            f"grid is a value of type {type(grid).__name__}; expected a LinearGrid, a LogGrid or "
+            "None (for example nolook.LinearGrid(0, 120, 1))"
         )
     return grid

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget, check_grid, check_relation, check_shares
 from nolook.estimators._finding import PrivateFinding
@@ -43,7 +43,7 @@ class ECDF(PrivateFinding):
 
     Parameters
     ----------
-    grid : LinearGrid or None, default=None
+    grid : LinearGrid, LogGrid or None, default=None
         Public thresholds. Values outside count in the end cells. None needs no range: steps are
         1/1024 of a value between 7.6e-6 and 7e13, positive or negative, and coarser beyond; whole
         numbers for a column declared to hold integers. A known range makes the noise smaller.
@@ -75,7 +75,7 @@ class ECDF(PrivateFinding):
     True
     """
 
-    grid: LinearGrid | None = None
+    grid: LinearGrid | LogGrid | None = None
     delta: float = 0.0
     relation: str = "add-remove"
 
@@ -84,7 +84,7 @@ class ECDF(PrivateFinding):
     @property
     def questions(self) -> tuple[str, ...]:
         """Names of the methods that read more from it."""
-        asked = ("cdf", "quantile", "interval", "histogram", "trimmed_mean", "rvs")
+        asked = ("cdf", "quantile", "interval", "histogram", "pdf", "trimmed_mean", "rvs")
         return asked if self.grid is None else (*asked, "mean")
 
     def plan(self) -> Plan[tuple[PrivateDistribution, ...]]:
@@ -176,6 +176,23 @@ class ECDF(PrivateFinding):
                 "[0, 10, 20])"
             )
         return self._fitted().masses(places)
+
+    def pdf(self, t: ArrayLike, *, return_std: bool = False) -> Any:  # noqa: ANN401
+        """Return the density ``(F(b) - F(a)) / (b - a)``, for the cell from a to b that holds t.
+
+        Parameters
+        ----------
+        t : array_like
+        return_std : bool, default=False
+            Also return the standard error.
+
+        Returns
+        -------
+        ndarray of the shape of `t`, or two of them
+            0 outside the grid.
+        """
+        density, error = self._fitted().pdf(t)
+        return (density, error) if return_std else density
 
     def mean(self, *, return_std: bool = False) -> Any:  # noqa: ANN401
         """Return the mean ``sum_k t_k (F(t_k) - F(t_k-1))``, values rounded up to thresholds.

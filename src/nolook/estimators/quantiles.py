@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from nolook._arrays import Vector
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
-from nolook.algorithms.grids import Grid, LinearGrid
+from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators._checks import check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
@@ -25,7 +25,7 @@ from nolook.tables import Table, table_from_arrays
 
 __all__ = ["Quantiles", "quantiles"]
 
-AnyGrid = LinearGrid | None
+AnyGrid = LinearGrid | LogGrid | None
 
 
 @frozen(repr=False)
@@ -68,7 +68,7 @@ class Quantiles(TableResult):
     shares: Vector
     values: Vector
     ends: Vector
-    grids: dict[str, LinearGrid]
+    grids: dict[str, LinearGrid | LogGrid]
     whole: tuple[bool, ...]
 
     def _columns(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Vector
 from nolook._validation import check_epsilon
 from nolook.algorithms.evaluation import Judged, scores_release
-from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.roc_threshold import Classified, classified
 from nolook.errors import ParameterError
@@ -51,7 +51,7 @@ class ROCCurve(ScoredEstimator):
 
     Parameters
     ----------
-    grid : LinearGrid or None, default=None
+    grid : LinearGrid, LogGrid or None, default=None
         Public thresholds, for example ``LinearGrid(1/256, 1, 1/256)`` for probabilities. Scores
         outside count in the end cells; scores in one cell count as equal. None spends 15 % of
         epsilon on a range of the scores and places 2^5 to 2^12 thresholds in it, more for more
@@ -91,7 +91,7 @@ class ROCCurve(ScoredEstimator):
     precision_band_ : ndarray of shape (3, 201)
         Recalls (true positive rates), and for each the ends of a 95 % interval of the precision,
         assuming that rows between two thresholds are evenly mixed.
-    grid_ : LinearGrid
+    grid_ : LinearGrid or LogGrid
         The thresholds used, given or found.
     n_positive_, n_negative_ : float
         The private number of rows of each class, at least 1.
@@ -114,7 +114,7 @@ class ROCCurve(ScoredEstimator):
     True
     """
 
-    grid: LinearGrid | None = None
+    grid: LinearGrid | LogGrid | None = None
     pos_label: float | str = 1
     relation: str = "add-remove"
 
@@ -124,7 +124,7 @@ class ROCCurve(ScoredEstimator):
     kind = _ledger_label = "ROC curve"
     _measured = ("auc", "average_precision", "base_rate")
 
-    questions = ("at", "threshold_at", "rate_at", "precision_recall")
+    questions = ("at", "threshold_at", "rate_at", "partial_auc", "precision_recall")
 
     def _columns(self) -> dict[str, Any]:
         places, *ends = self.band_
@@ -158,6 +158,30 @@ class ROCCurve(ScoredEstimator):
         self._keep_measures(dict(zip(self._measured, measured, strict=True)))
         self.auc_noise_interval_, self.tied_ = found.area_noise.ends, curve.tied
         self.band_, self.precision_band_ = found.band, found.precision_band
+
+    def partial_auc(self, max_fpr: float, *, return_interval: bool = False) -> Any:  # noqa: ANN401
+        """Return the area up to a false positive rate, standardised as in scikit-learn.
+
+        Parameters
+        ----------
+        max_fpr : float
+            Above 0, at most 1.
+        return_interval : bool, default=False
+            Whether to return a 95 % interval too.
+
+        Returns
+        -------
+        area : float
+            0.5 for guessing and 1 for a perfect score at any `max_fpr`, as from
+            ``sklearn.metrics.roc_auc_score(..., max_fpr=max_fpr)``.
+        interval : ndarray of shape (2,)
+            Only with `return_interval`.
+        """
+        rate = _check_rate(max_fpr, "max_fpr")
+        if rate == 0.0:
+            raise ParameterError("max_fpr is 0; expected a number above 0, at most 1 (0.1)")
+        found = self._fitted().partial_area(rate)
+        return (found.value, found.ends) if return_interval else found.value
 
     def precision_recall(self) -> tuple[Vector, Vector, Vector]:
         """Return the precision-recall curve, in the order of scikit-learn.

@@ -16,7 +16,7 @@ from nolook._arrays import Integers, Vector
 from nolook.algorithms.calibration_table import CalibrationTable
 from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.evaluation import Calibrated, Judged
-from nolook.algorithms.grids import LinearGrid
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.group_estimates import Groups, count_of
 from nolook.algorithms.hosmer_lemeshow import quantile_borders
 from nolook.algorithms.intervals import DEVIATIONS
@@ -62,7 +62,7 @@ def distribution(batch: Batch, first: Answer, second: Answer) -> ECDF | ROCCurve
     both = forests["positive"], forests["negative"]
     known = RocCurve.of_forests(points, both, None, float(n))
     curve, scored = ROCCurve(batch.epsilon, batch.grid, relation="replace"), _scored(batch)
-    released = Judged(cast("LinearGrid", batch.grid), known)
+    released = Judged(cast("LinearGrid | LogGrid", batch.grid), known)
     return curve.keep_release(released, privacy=privacy, read_options=read_options, scored=scored)
 
 

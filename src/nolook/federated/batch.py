@@ -29,7 +29,7 @@ from nolook.algorithms.forest import (
     count_event,
     forest_of,
 )
-from nolook.algorithms.grids import PROBABILITIES, DoublesGrid, LinearGrid
+from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.federated.kinds import KINDS, Kind
 from nolook.privacy import accounting
@@ -82,7 +82,7 @@ class Batch:
     #: Privacy loss of all that is ever answered, above 0.
     epsilon: float = field(converter=check_epsilon)
     #: None is the grid of all doubles, for "ecdf"; other kinds but "roc" have one of their own.
-    grid: LinearGrid | None = None
+    grid: LinearGrid | LogGrid | None = None
     #: The least number of reports that is ever answered.
     minimum: int = field(default=100, converter=_minimum)
     #: Names of the servers of role 0 and 1, by which owners and analyst reach them.
@@ -229,9 +229,11 @@ class Batch:
 
     def content(self) -> dict[str, Any]:
         """Return the content of the batch's file, fit for JSON."""
+        of = self.grid
         return asdict(self) | {
             "version": VERSION,
             "relation": "replace",
+            "grid": None if of is None else [GRID_KINDS[type(of)], of.low, of.high, of.step],
             "points": hashlib.sha256(self.points().astype("<f8").tobytes()).hexdigest(),
             "lengths": self.forest.lengths,
         }
@@ -244,7 +246,7 @@ class Batch:
 
 
 @lru_cache(maxsize=8)
-def _points(grid: LinearGrid | None) -> NDArray[np.float64]:
+def _points(grid: LinearGrid | LogGrid | None) -> NDArray[np.float64]:
     points = (DoublesGrid() if grid is None else grid).points()
     points.flags.writeable = False
     return points

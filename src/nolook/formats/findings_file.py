@@ -5,7 +5,7 @@ Whatever follows from the released numbers is computed again when a file is read
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import numpy as np
 from attrs import astuple, evolve
@@ -18,7 +18,7 @@ from nolook.algorithms.cumulative_noise import ForestNoise
 from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.evaluation import Calibrated, Judged
 from nolook.algorithms.forest import forest_of
-from nolook.algorithms.grids import PROBABILITIES, LinearGrid
+from nolook.algorithms.grids import GRID_KINDS, GRIDS, PROBABILITIES, LinearGrid, LogGrid
 from nolook.algorithms.roc_curve import RocCurve
 from nolook.algorithms.scaling import NoisyCount
 from nolook.estimators._checks import check_grid
@@ -42,6 +42,21 @@ __all__ = [
     "FoldsFile",
     "QuantilesFile",
 ]
+
+# Thresholds at equal ratios may differ in their last digits from machine to machine; their steps
+# are larger than this.
+_SAME = 1e-12
+
+#: Thresholds at equal steps or ratios: kind, low, high and step.
+_Grid: TypeAlias = tuple[Literal["linear", "log"], float, float, float]
+
+
+def _plain(grid: LinearGrid | LogGrid | None) -> Any:  # noqa: ANN401
+    return grid and (GRID_KINDS[type(grid)], *astuple(grid))
+
+
+def _grid(plain: _Grid | None) -> LinearGrid | LogGrid | None:
+    return plain and GRIDS[plain[0]](*plain[1:])
 
 
 class Counts(Content, frozen=True):
@@ -69,19 +84,25 @@ class Counts(Content, frozen=True):
         expect(np.diff(self.counts, prepend=0.0).all(), "counts that change at every threshold")
 
     def on(
-        self, grid: LinearGrid | None, *, whole: bool = False
+        self, grid: LinearGrid | LogGrid | None, *, whole: bool = False
     ) -> tuple[Vector, Vector, ForestNoise]:
         """Return all thresholds of a grid, the counts up to them, and their noise."""
-        points = check_grid(grid, whole=whole).points()
-        places = np.searchsorted(points, self.thresholds).clip(0, len(points) - 1)
+        points, thresholds = check_grid(grid, whole=whole).points().copy(), self.thresholds
+        same = _SAME * isinstance(grid, LogGrid)
+        places = np.searchsorted(points, thresholds - same * abs(thresholds))
+        places = places.clip(0, len(points) - 1)
         expect((np.diff(places) > 0).all(), "thresholds that increase")
-        expect((points[places] == self.thresholds).all(), "thresholds of the grid only")
+        near = np.allclose(points[places], thresholds, rtol=same, atol=0.0)
+        expect(near, "thresholds of the grid only")
+        points[places] = thresholds
         reach = np.diff(np.concatenate([[0], places, [len(points)]]))
         counts = np.repeat(np.append(0.0, self.counts), reach)
         forest = forest_of(len(points), self.lengths)
         return points, counts, ForestNoise(forest, self.block_variance, self.rows_variance)
 
-    def distribution(self, grid: LinearGrid | None, *, whole: bool = False) -> PrivateDistribution:
+    def distribution(
+        self, grid: LinearGrid | LogGrid | None, *, whole: bool = False
+    ) -> PrivateDistribution:
         """Return the distribution."""
         expect((np.diff(self.counts, prepend=0.0) >= 0.0).all(), "counts that never fall")
         points, counts, noise = self.on(grid, whole=whole)
@@ -93,7 +114,7 @@ class Counts(Content, frozen=True):
 class DistributionFile(Finding, frozen=True, tag="distribution"):
     """The distribution of a column; the grid of all doubles, or whole numbers, is null."""
 
-    grid: LinearGrid | None
+    grid: _Grid | None
     whole: bool
     counts: Counts
     squares: Counts | None
@@ -104,6 +125,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
         known = found.distribution_
         return super().of(
             found,
+            grid=_plain(found.grid),
             whole=known.whole,
             counts=Counts.of(known),
             squares=known.squares and Counts.of(known.squares),
@@ -113,7 +135,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
     def release(self) -> ECDF:
         """Return the distribution."""
         expect(len(self.read_options.names) == 1, "read_options to name one column")
-        privacy, grid = self.guarantee(), self.grid
+        privacy, grid = self.guarantee(), _grid(self.grid)
         ecdf = ECDF(privacy.epsilon, grid, privacy.delta, privacy.relation)
         weighted = (self.squares is not None) == (privacy.unit.weighting is not None)
         expect(weighted, "squares where there are survey weights only")
@@ -126,7 +148,7 @@ class DistributionFile(Finding, frozen=True, tag="distribution"):
 class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     """Quantiles of some columns: a row of values and ends for each column, null if infinite."""
 
-    grids: dict[str, LinearGrid]
+    grids: dict[str, _Grid]
     whole: tuple[bool, ...]
     shares: Annotated[list[Share], Meta(min_length=1)]
     values: Vector
@@ -136,8 +158,9 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
     @classmethod
     def of(cls, found: Any, **others: Any) -> Self:  # noqa: ANN401
         """Return the record of quantiles."""
+        grids = {name: _plain(grid) for name, grid in found.grids.items()}
         ends: Any = np.where(np.isinf(found.ends), None, found.ends)
-        return super().of(found, ends=ends.tolist(), **others)
+        return super().of(found, grids=grids, ends=ends.tolist(), **others)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -155,6 +178,7 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
             "names": tuple(self.read_options.names),
             "shares": np.array(self.shares),
             "ends": np.where(np.isnan(ends), [-np.inf, np.inf], ends),
+            "grids": {name: _grid(grid) for name, grid in self.grids.items()},
         }
         return Quantiles(**self.fields(Finding) | self.about() | own)
 
@@ -162,7 +186,7 @@ class QuantilesFile(Counted, frozen=True, tag="quantiles"):
 class Classes(Content, frozen=True):
     """The private scores of both classes before smoothing, on one grid."""
 
-    grid: LinearGrid
+    grid: _Grid
     positive: Counts
     negative: Counts
     whole: bool
@@ -171,15 +195,16 @@ class Classes(Content, frozen=True):
     def of(cls, found: Any, **_: Any) -> Self:  # noqa: ANN401
         """Return the record of the scores that a curve follows from."""
         first, second = found.positive_, found.negative_
-        own = {"positive": Counts.of(first), "negative": Counts.of(second)}
-        return super().of(found, whole=first.whole, **own)
+        own = {"grid": _plain(found.grid_), "whole": first.whole}
+        return super().of(found, positive=Counts.of(first), negative=Counts.of(second), **own)
 
     def released(self, privacy: PrivacyGuarantee, table: CalibrationTable | None = None) -> Judged:
         """Return the curve that follows from the scores of both classes, with any groups."""
-        both = self.positive.on(self.grid), self.negative.on(self.grid)
+        grid: Any = _grid(self.grid)
+        both = self.positive.on(grid), self.negative.on(grid)
         known = privacy.relation == "replace"
         curve = RocCurve.of(both, self.positive.left_out, rows_known=known, whole=self.whole)
-        return Judged(self.grid, curve, table)
+        return Judged(grid, curve, table)
 
 
 class Groups(Content, frozen=True):

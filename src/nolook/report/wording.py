@@ -13,7 +13,7 @@ from nolook.estimators.result import Ends
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nolook.algorithms.grids import LinearGrid
+    from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
@@ -245,10 +245,11 @@ def with_ends(
     return "{} ({})".format(*shown)
 
 
-def grid_in_words(grid: LinearGrid | None, *, whole: bool = False) -> str:
+def grid_in_words(grid: LinearGrid | LogGrid | None, *, whole: bool = False) -> str:
     """Describe the public thresholds used."""
     if grid is None:
         least = "whole numbers: all up to 2048, then" if whole else "all numbers: from 7.6e-06"
         return f"{least} in steps of at most a 1024th to 7e+13, coarser beyond"
+    kind = "relative steps" if type(grid).__name__ == "LogGrid" else "steps"
     ends = number(grid.low, _FREE_DIGITS), number(grid.high, _FREE_DIGITS)
-    return f"from {ends[0]} to {ends[1]} in steps of {number(grid.step, _FREE_DIGITS)}"
+    return f"from {ends[0]} to {ends[1]} in {kind} of {number(grid.step, _FREE_DIGITS)}"
