@@ -7,13 +7,18 @@ people of Framingham, in another form.
 
 - Intervals: half the width of the narrowest interval of a column, and that which half of the
   columns do not exceed; medians of the runs. One that is withheld, or says nothing, counts as 2.
+- Hidden: the share of the columns without an interval, or with one that says nothing.
 - Shares: the error of shares up to a column's percentiles, root mean square of runs and columns.
 - At best: on how many tables what was expected, times the factor that fits best afterwards, would
   have been close.
 - Loss: of R2 or the area under the ROC curve, the median of the runs; none if nothing is lost.
 
+The ranges of plans were widened (`WIDER` in `scripts/planning_curves.py`) until they held on other
+tables: with --others, the page is of these, with their first and last columns as further targets,
+of all rows and of every fourth.
+
     python -m benchmarks.planning [--output benchmarks/results/planning.md] [--runs 9]
-        [--processes 1] [--kept FILE]
+        [--processes 1] [--kept FILE] [--others yes]
 """
 
 from __future__ import annotations
@@ -26,6 +31,7 @@ from attrs import astuple
 import nolook
 from benchmarks.accuracy import grid
 from benchmarks.harness import in_parallel, less_redundant, main, table
+from nolook.planning.curves import WIDEST
 from scripts.planning_outcomes import area_error, explained, of_model, plain_line, share_error
 
 TABLES = (
@@ -33,25 +39,38 @@ TABLES = (
     *("diamonds_onehot_log", "Brazilian_houses", "pol", "amin_nba"),
     *("black_friday_10pct", "framingham", "bank_marketing", "diabetes_readmission"),
 )
+#: Those that ranges were widened by.
+OTHERS = (
+    *("Ailerons", "california", "cpu_act", "sulfur", "visualizing_soil", "amin_garbage"),
+    *("analcatdata_supreme", "amin_mlb", "SGEMM_GPU_kernel_performance", "isolet_1560rows"),
+)
+MOST_OTHER_ROWS = 40_000
 EPSILONS, DELTA = (0.3, 1.0, 3.0), 1e-6
 MOST_COLUMNS = 40  # the first ones: plans know no more
 SHARES_OF = 5  # columns whose distributions are released
 FACTOR = 2.0
-DIGITS = 3  # plans show thousandths
+DIGITS, LEAST, NONE = 3, 1e-3, 0.99 * WIDEST  # plans show thousandths, and none from there
 
 
-def shaped(name, levels):
-    """Return a table's columns, target and classes."""
+def shaped(name, levels, target=None, part=1):
+    """Return a table's columns, target and classes; a column may be the target instead."""
     X, y = table(name)
-    X = X[:, :MOST_COLUMNS]
+    X, y = X[:, :MOST_COLUMNS], y if target is None else X[:, target]
+    if target is not None:
+        X = np.delete(X, target, axis=1)
+    if name in OTHERS:
+        some = np.random.default_rng(part).permutation(len(y))[:MOST_OTHER_ROWS][::part]
+        X, y = X[some], y[some]
     own = np.isin(y, (0.0, 1.0)).all()
-    return X if levels else less_redundant(X), y, y if own else (y > np.median(y)).astype(float)
+    above = y > np.median(y) if np.median(y) < y.max() else y == y.max()
+    classes = y if own else above.astype(float)
+    return X if levels else less_redundant(X), y, classes
 
 
-def work(name, levels, runs):
+def work(name, levels, runs, target=None, part=1):
     """Return a table's shape, and for each epsilon what happened, by what was planned."""
     warnings.simplefilter("ignore")
-    X, y, classes = shaped(name, levels)
+    X, y, classes = shaped(name, levels, target, part)
     number, yes_no = (X, y, "number"), (X, classes, "class")
     plain = [explained(plain_line(*rows), *rows) for rows in (number, yes_no)]
     columns = np.linspace(0, X.shape[1] - 1, SHARES_OF).astype(int)
@@ -76,17 +95,21 @@ def work(name, levels, runs):
     return list(X.shape), [happened(epsilon) for epsilon in EPSILONS]
 
 
+MODELS = "linear", "logistic"
 PARTS = (
-    ("Narrowest interval of the linear regression", "linear", "interval", 0),
-    ("Narrowest interval of the linear regression, all levels", "linear", "interval", 0, True),
-    ("Intervals of the linear regression, half of the columns", "linear", "median", 1),
+    *(part for model in MODELS for part in (
+        (f"Narrowest interval of the {model} regression", model, "interval", 0),
+        (f"Narrowest interval of the {model} regression, all levels", model, "interval", 0, True),
+        (f"Intervals of the {model} regression, half of the columns", model, "median", 1),
+        (f"Columns hidden by the {model} regression", model, "hidden", 3),
+    )),
     ("Loss of R2", "linear", "loss", 2),
-    ("Narrowest interval of the logistic regression", "logistic", "interval", 0),
-    ("Narrowest interval of the logistic regression, all levels", "logistic", "interval", 0, True),
     ("Loss of the area under the ROC curve", "logistic", "loss", 2),
     ("Errors of shares", "ecdf", "error", 0),
     ("Errors of the area under the ROC curve", "roc", "error", 0),
-)
+)  # fmt: skip
+# Which may be nothing: no factor is close to it.
+MAY_BE_NONE = "loss", "hidden"
 
 
 def close(planned, happened):
@@ -101,47 +124,63 @@ def at_best(ratios):
     return int(np.max(ends - np.arange(len(places))))
 
 
-def held(planned, happened):
-    """Tell whether the range that a plan shows holds what happened."""
-    low, value, high = (round(each, DIGITS) for each in (planned.low, happened, planned.high))
+def held(planned, happened, columns, measure):
+    """Tell whether the range that a plan shows, in whole columns if they count, holds it."""
+    ends = planned.low, min(happened, NONE), planned.high
+    if measure == "hidden":
+        ends = (round(columns * each) for each in ends)
+    low, value, high = (round(each, DIGITS) for each in ends)
     return low <= value <= high
 
 
-def part(found, method, measure, place, levels=False):
+def part(found, tables, method, measure, place, levels=False):
     """Yield a table of what was planned and what happened, and how often they agree."""
-    lines, near, within, widths, ratios = [], [], [], [], []
-    for name in TABLES:
+    lines, near, within, widths, ratios, ends = [], [], [], [], [], []
+    for name, *which in tables:
         cells = []
-        (rows, columns), told = found[name, levels]
+        (rows, columns), told = found[name, levels, *which]
         for epsilon, own in zip(EPSILONS, told, strict=True):
             shape = {"columns": columns if method in {"linear", "logistic"} else 1}
             plan = nolook.plan(rows, method=method, epsilon=epsilon, delta=DELTA, **shape)
             planned = getattr(plan.lines[0], measure)
             happened = own[method][place]
             near.append(close(planned, happened))
-            ratios.append(happened / planned.expected)
-            within.append(held(planned, happened))
+            ratios.append(happened / max(planned.expected, LEAST))
+            within.append(held(planned, happened, columns, measure))
             widths.append(planned.high - planned.low)
-            ends = f"{planned.low:.2g} to {planned.high:.2g}"
-            cells.append(f"{planned.expected:.2g} ({ends}): {happened:.2g}")
-        lines.append((name, cells))
+            ends.append((planned.low / max(happened, LEAST), happened / max(planned.high, LEAST)))
+            shown = f"{planned.low:.2g} to {planned.high:.2g}"
+            cells.append(f"{planned.expected:.2g} ({shown}): {happened:.2g}")
+        lines.append((" ".join(map(str, [name, *which])), cells))
     yield from grid("table", [f"epsilon = {epsilon:g}" for epsilon in EPSILONS], lines)
     yield ""
     for what, hits in ((f"within a factor {FACTOR:g}", near), ("held by the range", within)):
-        by_epsilon = np.reshape(hits, (len(TABLES), -1)).sum(axis=0)
+        by_epsilon = np.reshape(hits, (len(tables), -1)).sum(axis=0)
         counts = ", ".join(map(str, by_epsilon))
-        yield f"- {what}: {counts} of {len(TABLES)} tables; at least {min(by_epsilon)}"
-    if measure != "loss":
-        most = map(at_best, np.reshape(ratios, (len(TABLES), -1)).T)
-        yield f"- at best: {', '.join(map(str, most))} of {len(TABLES)} tables"
+        yield f"- {what}: {counts} of {len(tables)} tables; at least {min(by_epsilon)}"
+    if measure not in MAY_BE_NONE:
+        most = map(at_best, np.reshape(ratios, (len(tables), -1)).T)
+        yield f"- at best: {', '.join(map(str, most))} of {len(tables)} tables"
     yield f"- mean width of the range: {np.mean(widths):.2g}"
+    if tables[0][0] in OTHERS:
+        for what, own in zip(("below", "above"), np.transpose(ends), strict=True):
+            most = ", ".join(f"{each:.2f}" for each in np.quantile(own, (0.9, 0.95, 1.0)))
+            yield f"- {what} the range by a factor: {most} (90 %, 95 %, all)"
 
 
-def report(runs, processes, kept):
+def report(runs, processes, kept, others):
     """Yield the lines of the report."""
-    works = [(name, levels, runs) for name in TABLES for levels in (False, True)]
+    tables = [(name,) for name in TABLES]
+    if others:
+        targets = (None, 0, -1)
+        tables = [
+            (name, target, every) for name in OTHERS for target in targets for every in (1, 4)
+        ]
+    works = [
+        (t[0], levels, runs, *t[1:]) for t in tables for levels in (False, True)[: 2 - bool(others)]
+    ]
     found = in_parallel(work, works, processes, kept)
-    found = {(name, levels): own for (name, levels, _), own in found.items()}
+    found = {(name, levels, *rest): own for (name, levels, _, *rest), own in found.items()}
     yield "# What was planned and what then happened"
     yield ""
     yield f"{runs} runs, delta = 1e-6. Printed by `python -m benchmarks.planning`. Each cell has"
@@ -152,12 +191,15 @@ def report(runs, processes, kept):
     yield f"The first {MOST_COLUMNS} columns of each, less those that follow from the ones before:"
     yield "five tables have all levels of a category as columns, and nolook's own coding leaves one"
     yield 'out. "All levels" is with them. The kinds of simulated tables were chosen by looking at'
-    yield "others, two of which hold the same diamonds and the same Framingham people."
+    yield "others, two of which hold the same diamonds and the same Framingham people; ranges were"
+    yield "widened until they held on ten more."
     for heading, *rest in PARTS:
+        if others and rest[-1] is True:
+            continue
         yield ""
         yield f"## {heading}"
-        yield from part(found, *rest)
+        yield from part(found, tables, *rest)
 
 
 if __name__ == "__main__":
-    main(report, __doc__, runs=9, processes=1, kept=None)
+    main(report, __doc__, runs=9, processes=1, kept=None, others="")

@@ -42,11 +42,13 @@ class Outcome:
     half of the columns do not exceed: the effect of a standard deviation of the column, in standard
     deviations of the target (or in log-odds, or in logarithms of the mean). `loss` is what R2 (or
     the area under the ROC curve, or the share of deviance explained) lacks, and at least 0.
+    `hidden` is the share of the columns without an interval, or with one that says nothing.
     """
 
     interval: float
     median: float
     loss: float
+    hidden: float
 
 
 def plain_line(X: Vector, y: Vector, of: Target) -> Any:
@@ -88,7 +90,8 @@ def of_model(model: Any, X: Vector, y: Vector, of: Target, plain: float) -> Outc
         halves = np.where(np.isnan(found) | (units == 0.0), WIDEST, np.minimum(found, WIDEST))
     median = np.quantile(halves, 0.5, method="higher")
     loss = plain - explained(model, X, y, of)
-    return Outcome(float(halves.min()), float(median), min(max(loss, 0.0), 1.0))
+    hidden = float(np.mean(halves >= WIDEST))
+    return Outcome(float(halves.min()), float(median), min(max(loss, 0.0), 1.0), hidden)
 
 
 def share_error(values: Vector, epsilon: float, seed: int) -> float:

@@ -32,11 +32,11 @@ def test_points_of_models_come_out_again(method, rows, columns):
         warnings.simplefilter("ignore")
         again = np.array(planning_curves.of_model(method, rows, columns))
     place = planning_curves.ROWS.index(rows), planning_curves.COLUMNS.index(columns)
-    for i, measure in enumerate(("interval", "median", "loss")):
+    for i, measure in enumerate(planning_curves.MEASURES):
         if measure in SHIPPED[method]:
             shipped = np.array(SHIPPED[method][measure])[place]
-            falling = np.minimum.accumulate(again[:, i], axis=0)
-            np.testing.assert_allclose(shipped, falling, rtol=0.02, atol=1e-4)
+            wider = planning_curves.widened(method, measure, again[:, i])
+            np.testing.assert_allclose(shipped, wider, rtol=0.02, atol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,9 @@ def test_points_of_distributions_come_out_again(method):
     own = SHIPPED[method]
     place = own["epsilon times rows"].index(product)
     # Curves are levelled from the left, which a single point cannot know.
-    assert np.all(np.array(own["error"])[place] <= 1.01 * again[0])
-    assert np.all(np.array(own["error"])[place] >= 0.3 * again[0])
+    again = np.array(planning_curves.widened(method, "error", again[:1])[0])
+    assert np.all(np.array(own["error"])[place] <= 1.01 * again)
+    assert np.all(np.array(own["error"])[place] >= 0.3 * again)
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ class Curve:
         for corner in product(*corners):
             indices, shares = zip(*corner, strict=True)
             found += float(np.prod(shares)) * values[indices]
-        return Range(*(np.exp(found) if self.logarithmic else found).tolist())
+        found = np.exp(found) if self.logarithmic else found
+        return Range(*np.minimum(found, WIDEST).tolist())
 
 
 @cache
@@ -84,4 +85,5 @@ def curve_of(method: str, measure: str) -> Curve | None:
     if measure not in own:
         return None
     axes = {name: np.array(own[name], dtype=float) for name in _AXES if name in own}
-    return Curve(axes, np.array(own[measure], dtype=float), measure != "loss")
+    logarithmic = measure not in {"loss", "hidden"}
+    return Curve(axes, np.array(own[measure], dtype=float), logarithmic)

@@ -27,9 +27,9 @@ __all__ = ["EPSILONS", "MEASURES", "PLANNED", "Expected", "Forecast", "Wanted", 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 
 #: What can be expected of a method, in the order in which it is shown.
-MEASURES = ("interval", "median", "loss", "error", "quantile")
+MEASURES = ("interval", "median", "hidden", "loss", "error", "quantile")
 
-_LINES = ("interval", "median", "loss")
+_LINES = ("interval", "median", "hidden", "loss")
 #: The measures of each method, whether they are known or not.
 PLANNED = {
     **dict.fromkeys(("linear", "logistic", "poisson"), _LINES),
@@ -72,6 +72,8 @@ class Expected:
         of one standard deviation of the column, in standard deviations of the target, in log-odds
         (``logistic``) or in logarithms of the mean (``poisson``). 2 stands for no interval, or one
         that says nothing.
+    hidden : Range or None
+        Share of the columns whose effects have no such interval.
     loss : Range or None
         Difference in R2, in the area under the ROC curve (models of two classes) or in the share of
         deviance explained (models of counts) to the same model without privacy; for additive
@@ -90,6 +92,7 @@ class Expected:
     epsilon: float
     interval: Range | None = None
     median: Range | None = None
+    hidden: Range | None = None
     loss: Range | None = None
     error: Range | None = None
     quantile: Range | None = None
@@ -131,6 +134,12 @@ class Forecast:
     lines: tuple[Expected, ...]
     wanted: Wanted | None = None
     weighted: bool = False
+
+    def at(self, epsilons: Sequence[float]) -> tuple[Expected, ...]:
+        """Return the accuracy to expect of other budgets."""
+        most = 1 if self.rows_per_unit == "weights" else int(self.rows_per_unit)
+        shape = _Shape(self.method, self.rows, self.columns, self.delta, most, self.weighted)
+        return tuple(map(shape.expected, epsilons))
 
     def summary(self) -> Summary:
         """Return the plan as the command line prints it; a table in a notebook."""
@@ -247,7 +256,7 @@ class _Shape:
         """Return a measure at an epsilon, or None."""
         curve = curve_of(_CURVES.get(self.method, self.method), name)
         # Rows of a unit that count in full are not independent: no interval is given.
-        if curve is None or (self.max_rows > 1 and name in {"interval", "median"}):
+        if curve is None or (self.max_rows > 1 and name in _LINES[:3]):
             return None
         if self.method in _PURE:
             shared = self.max_rows * (self.columns if self.method in _SHARED else 1)
@@ -284,7 +293,8 @@ def _listed(epsilon: Epsilons) -> Sequence[float]:
 def _wanted(want: object, method: str) -> tuple[str, float]:
     """Split what is wanted into a measure and a number."""
     words = want.split() if isinstance(want, str) else []
-    names = [name for name in PLANNED[method] if curve_of(_CURVES.get(method, method), name)]
+    own = _CURVES.get(method, method)
+    names = [each for each in PLANNED[method] if each != "hidden" and curve_of(own, each)]
     if not names:
         raise ParameterError(
             f"{parameter_name('want')} is given, but there are no forecasts for {method} "

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from attrs import astuple
 
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS
-from nolook.planning.curves import WIDEST, Range
-from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast, plan
+from nolook.planning.curves import WIDEST
+from nolook.planning.forecast import MEASURES, PLANNED, Expected, Forecast
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.picture import Band, Line, Picture, axis
 from nolook.report.sentences import phrase
@@ -19,6 +20,7 @@ __all__ = ["plan_headline", "plan_section"]
 _HEADS = {
     "interval": "Narrowest interval ±",
     "median": "Half the intervals ±",
+    "hidden": "Effects shown",
     "loss": "Loss of {of}",
     "error": "Error of {of}",
     "quantile": "Error of a quartile",
@@ -71,7 +73,11 @@ def _table(found: Forecast) -> Table:
     tukey = ("Rows needed",) * (found.method == "tukey")
     heads = ("Epsilon", *(_head(found, name) for name in names), *tukey)
     rows = tuple(
-        (number(one.epsilon), *(_cell(getattr(one, name)) for name in names), *_enough(one, found))
+        (
+            number(one.epsilon),
+            *(_cell(one, name, found.columns) for name in names),
+            *_enough(one, found),
+        )
         for one in found.lines
     )
     delta = f", delta = {number(found.delta)}" if found.delta else ""
@@ -85,10 +91,14 @@ def _enough(one: Expected, found: Forecast) -> tuple[str, ...]:
     return (f"{number(one.rows_needed, 12)}: {said}",)
 
 
-def _cell(known: Range | None) -> str:
+def _cell(one: Expected, name: str, columns: int) -> str:
+    known = getattr(one, name)
     if known is None:
         return NOT_KNOWN
-    low, expected, high = map(_amount, (known.low, known.expected, known.high))
+    if name == "hidden":
+        least, own, most = (round(columns - columns * x) for x in astuple(known)[::-1])
+        return f"{own} of {columns} ({least} to {most})"
+    low, expected, high = map(_amount, astuple(known))
     return expected if low == expected == high else f"{expected} ({low} to {high})"
 
 
@@ -110,27 +120,13 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
 
 def _figure(found: Forecast, name: str) -> Figure:
     """Draw how the first measure falls with epsilon."""
-    epsilons = np.geomspace(*_VIEW, _POINTS)
-    lines = plan(
-        found.rows,
-        found.columns,
-        method=found.method,
-        epsilon=epsilons.tolist(),
-        delta=found.delta or 1e-6,
-        rows_per_unit="weights" if found.rows_per_unit == "weights" else int(found.rows_per_unit),
-        weighted=found.weighted,
-    ).lines
+    lines = found.at(np.geomspace(*_VIEW, _POINTS).tolist())
     known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]
     places = np.log10([epsilon for epsilon, _ in known])
     low, middle, high = np.array([(one.low, one.expected, one.high) for _, one in known]).T
-    picture = Picture(
-        _head(found, name),
-        "The line is an ordinary table, the band from the easiest to the hardest.",
-        axis("Epsilon", math.log10(_VIEW[0]), math.log10(_VIEW[1]), decades=True),
-        axis(_head(found, name), 0.0, max(float(high.max()), 1e-6)),
-        (
-            Band(places, low, high, "from the easiest to the hardest table"),
-            Line(places, middle, "an ordinary table"),
-        ),
-    )
-    return Figure(picture, "An ordinary table, and from the easiest to the hardest.")
+    across = axis("Epsilon", *map(math.log10, _VIEW), decades=True)
+    up = axis(_head(found, name), 0.0, max(float(high.max()), 1e-6))
+    band = Band(places, low, high, "from the easiest to the hardest table")
+    about = "the line is an ordinary table, the band from the easiest to the hardest"
+    marks = band, Line(places, middle, "an ordinary table")
+    return Figure(Picture(_head(found, name), about, across, up, marks))
