@@ -17,11 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
 from nolook.spark.moving import ByUnit, Identify
-from nolook.spark.workers import RowChecksum, count_units, over, read_through, state
+from nolook.spark.workers import count_units, over, read_through, state
 from nolook.tables.folding import Foldable
 from nolook.tables.source import Source, attempt
 from nolook.tables.table import DistributedSource, Table
@@ -68,13 +70,13 @@ class Engine(DistributedSource):
         """Update a statistic with all rows of a table of this source, each once."""
         if table.unit.column is not None:
             table.finish_first_pass()  # a place has no row that names no unit
-        checksum, total, run = RowChecksum(), 0, table._run
+        checksum, total, run = np.zeros(2, np.uint64), 0, table._run
         for made, left_out, rows in self._over(table, partial(state, statistic)):
             statistic.merge(made)
-            checksum.merge(rows)
+            checksum += rows
             total += left_out
         run.left_out[None] = total
-        if run.seen not in (None, checksum):
+        if run.seen is not None and (run.seen != checksum).any():
             raise TableError(
                 f"the rows of {self.name} changed between two passes (export them to files, or "
                 "persist them where they are drawn at random; start again)"
@@ -150,7 +152,7 @@ def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, by
         try:
             return next(pieces, None)
         except TableError as refused:
-            return ByUnit.refusal(str(refused))
+            return [(0, pickle.dumps(str(refused)))]
 
 
 def _accepted(answer: PartResult) -> Any:  # noqa: ANN401

@@ -7,18 +7,19 @@ with the table.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, pairwise
 from tempfile import SpooledTemporaryFile
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.types as pt
 from numpy.typing import NDArray
 
 from nolook.errors import TableError
-from nolook.tables.source import Column, Source, movable, written_out
+from nolook.tables.source import Column, Source, written_out
 from nolook.tables.units import hashes_of, kept_cells, named_rows, new_key
 
 __all__ = ["ByUnit", "Identify", "Pieces"]
@@ -30,8 +31,6 @@ Identify: TypeAlias = Callable[[Any], Any]
 _NUMBERS = 1 << 22
 # Bytes of a place that stay in memory.
 _SPOOLED = 1 << 24
-# How a piece begins that is words instead of rows; no stream of Arrow's does.
-_REFUSED = b"\0"
 
 
 class ByUnit:
@@ -56,21 +55,16 @@ class ByUnit:
         for batch in _joined(batches, _NUMBERS):
             yield self._cut(batch, places)
 
-    @staticmethod
-    def refusal(words: str) -> list[tuple[int, bytes]]:
-        """Return the mark that a part could not be read, sent to a place instead of pieces."""
-        return [(0, _REFUSED + words.encode())]
-
     def _cut(self, batch: Any, places: int) -> list[tuple[int, bytes]]:  # noqa: ANN401
         place = self._places(batch, places)
-        order = pa.array(np.argsort(place, kind="stable"))
-        columns = [movable(column).take(order) for column in batch.columns]
+        order = np.argsort(place, kind="stable")
+        columns = list(map(written_out, batch.columns))
         ends = np.cumsum(np.bincount(place, minlength=places))
         pieces = []
         for at, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
-            if stop > start:
-                cells = [_own_words(each.slice(start, stop - start)) for each in columns]
-                pieces.append((at, _written(pa.RecordBatch.from_arrays(cells, self._names))))
+            if stop > start:  # copies: a slice takes along all it is cut from
+                cells = [each.take(pa.array(order[start:stop])) for each in columns]
+                pieces.append((at, pickle.dumps(pa.RecordBatch.from_arrays(cells, self._names))))
         return pieces
 
     def _places(self, batch: Any, places: int) -> NDArray[np.int64]:  # noqa: ANN401
@@ -90,34 +84,24 @@ class Pieces:
 
     def __init__(self) -> None:
         self._file = SpooledTemporaryFile(_SPOOLED)  # noqa: SIM115 -- as long as the rows
-        self._sizes: list[int] = []
-        self._refused: str | None = None
 
     def add(self, piece: bytes) -> None:
-        """Add what :meth:`ByUnit.pieces` cut for this place, or a refusal."""
-        if bytes(memoryview(piece)[:1]) == _REFUSED:
-            self._refused = bytes(piece)[1:].decode()
-        elif piece:
-            self._file.write(piece)
-            self._sizes.append(len(piece))
+        """Add what :meth:`ByUnit.pieces` cut for this place, or words that refuse it."""
+        self._file.write(piece)
 
     def close(self) -> None:
         """Let go of the rows."""
         self._file.close()
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
-        """Yield the pieces, several at a time; raises TableError where a part was refused."""
-        if self._refused is not None:
-            raise TableError(self._refused)
-        yield from _joined((piece.select(list(names)) for piece in self._read()), _NUMBERS // 4)
-
-    def _read(self) -> Iterator[Any]:
-        start = 0
-        for size in self._sizes:
-            self._file.seek(start)
-            with pa.ipc.open_stream(self._file.read(size)) as reader:
-                yield reader.read_next_batch()
-            start += size
+        """Yield the pieces; raises TableError where a part was refused."""
+        self._file.seek(0)
+        with suppress(EOFError):
+            while True:
+                piece = pickle.load(self._file)  # noqa: S301 -- of the engine, as states are
+                if isinstance(piece, str):
+                    raise TableError(piece)
+                yield piece.select(list(names))
 
     def parts(self) -> Sequence[Source]:
         """Return the source."""
@@ -137,16 +121,3 @@ def _joined(batches: Iterable[Any], numbers: int) -> Iterator[Any]:
 
 def _numbers(batch: Any) -> int:  # noqa: ANN401
     return batch.num_rows * batch.num_columns  # type: ignore[no-any-return]
-
-
-def _own_words(cells: Any) -> Any:  # noqa: ANN401
-    """Return a dictionary's cells with no other words."""
-    return written_out(cells).dictionary_encode() if pt.is_dictionary(cells.type) else cells
-
-
-def _written(batch: Any) -> bytes:  # noqa: ANN401
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written

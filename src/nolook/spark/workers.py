@@ -17,31 +17,11 @@ from nolook.tables.source import Source
 from nolook.tables.table import Table
 from nolook.tables.units import group_hashes, hashes_of, keyed_hashes
 
-__all__ = ["RowChecksum", "count_units", "over", "read_through", "row_keys", "state"]
+__all__ = ["count_units", "over", "read_through", "row_keys", "state"]
 
 # Odd numbers whose products spread a change over all bits.
 _SPREAD, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
-
-
-@define
-class RowChecksum:
-    """The number and the checksum of a pass's rows, independent of order: the same in each pass.
-
-    It finds rows that changed, not rows that were changed to deceive it.
-    """
-
-    rows: int = 0
-    sum: int = 0
-
-    def update(self, numbers: Matrix) -> None:
-        """Add rows of shape (columns, rows)."""
-        self.merge(RowChecksum(numbers.shape[1], sum_of_rows(numbers)))
-
-    def merge(self, other: RowChecksum) -> None:
-        """Add the rows another one has seen."""
-        self.rows += other.rows
-        self.sum = (self.sum + other.sum) % 2**64
 
 
 def sum_of_rows(numbers: Matrix) -> int:
@@ -58,14 +38,17 @@ def sum_of_rows(numbers: Matrix) -> int:
 
 @define
 class _CheckedRun(Run):
-    """A run of one pass that knows the checksum of its rows."""
+    """A run of one pass that knows the number and the sum of its rows: the same in each pass.
 
-    checksum: RowChecksum = Factory(RowChecksum)
+    That finds rows that changed, not rows that were changed to deceive it.
+    """
+
+    checksum: Words = Factory(lambda: np.zeros(2, np.uint64))
 
     def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:  # noqa: ARG002
         """Yield the blocks of a part."""
         for block in read:
-            self.checksum.update(block)
+            self.checksum += np.array([block.shape[1], sum_of_rows(block)], np.uint64)
             yield block
 
 
@@ -79,7 +62,7 @@ def over(table: Table, work: Callable[[Table, int], Any], source: Source, part: 
     return work(table, part)
 
 
-def state(statistic: S, table: Table, part: int) -> tuple[S, int, RowChecksum]:
+def state(statistic: S, table: Table, part: int) -> tuple[S, int, Words]:
     """Update a statistic with all rows; return how many were left out, and a checksum."""
     table._run = run = _CheckedRun(table._run.threads)
     batches: Iterator[tuple[Any, ...]] = table._weighted(None)

@@ -261,7 +261,7 @@ class Run:
     due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
     is_of_release: bool = False
     left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
-    seen: object = None  # what an engine compares its passes by
+    seen: Any = None  # what an engine compares its passes by
     _kept: dict[int | None, list[Matrix]] = field(factory=dict)  # the blocks of parts
     _held: list[int] = field(factory=list)  # bytes of each block, by any of several threads
 
