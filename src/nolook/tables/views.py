@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import TypeAlias, cast
 
-import numpy as np
+from attrs import evolve
 
-from nolook._arrays import Bytes, Integers, Matrix, Vector
+from nolook._arrays import Bytes, Integers
+from nolook.tables.source import changed
 from nolook.tables.table import Table
 from nolook.tables.words import GAP, OTHERS, Vocabulary
 
@@ -41,24 +41,11 @@ def with_levels(table: Table, shown: Mapping[int, Integers]) -> Table:
 
     `shown` has the codes of these values, which have been released, by column.
     """
-    labels, places = list(table.code_labels), {}
+    features = list(table._design.features)
     for column, codes in shown.items():
-        texts = cast("Vocabulary", table._design.features[column].vocabulary).including()
-        levels = sorted((texts[c], c) for c in codes.tolist() if texts[c] not in {OTHERS, GAP})
-        labels[column] = (*(level for level, _ in levels), OTHERS, GAP)
-        places[column] = np.full(len(texts), float(len(levels)))
-        places[column][[code for _, code in levels]] = np.arange(len(levels))
-    turn = partial(_shown, places)
-    found = table.transformed(table.feature_names, table.target_name, turn, table.binary)
-    found.code_labels = tuple(labels)
-    return found
-
-
-def _shown(places: Mapping[int, Vector], numbers: Matrix) -> Matrix:
-    """Turn codes of values that occur into codes of levels; one after the last for others."""
-    turned = numbers.copy()
-    for column, own in places.items():
-        known = ~np.isnan(numbers[column])
-        codes = numbers[column, known].astype(np.int64)
-        turned[column, known] = np.append(own, own.size)[codes.clip(0, own.size)]
-    return turned
+        texts = cast("Vocabulary", features[column].vocabulary).including()
+        levels = sorted({texts[code] for code in codes.tolist()} - {OTHERS, GAP})
+        features[column] = evolve(features[column], levels=(*levels, None), vocabulary=None)
+    design = evolve(table._design, features=tuple(features))
+    run = evolve(table._run, kept={}, held=[])  # what it keeps are other codes
+    return changed(table, _design=design, code_labels=design.code_labels, _run=run)
