@@ -33,6 +33,7 @@ __all__ = [
     "codes_of",
     "declared_labels",
     "delimiter_hint",
+    "gives_number",
     "labels_of",
     "numbers_of",
     "plan",
@@ -217,21 +218,16 @@ class Subject:
 def plan(
     source: Source,
     target: str | None,
-    features: Sequence[str] | None,
+    features: Sequence[str],
     categories: Mapping[str, Levels],
     missing: str,
     unit: Unit = ROW,
-    unused: Collection[str | None] = (),
 ) -> Design:
-    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`.
-
-    Features that are not given are all columns with a type or levels that make one, except
-    `unused`.
-    """
+    """Fix the design from declared columns and the parameters of :func:`nolook.read_table`."""
     schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     aim = () if target is None else check_names((target,), "target")
-    names = list(check_names(features, "features")) if features else []
+    names = list(features)
     weights = None if unit.weighting is None else unit.weighting.column
     _check_apart(
         ("target", aim), ("features", names), ("unit", [unit.column]), ("weights", [weights])
@@ -242,8 +238,6 @@ def plan(
         _check_unit(schema.find(unit.column, "unit"), schema)
     if weights is not None:
         _check_number(weights, schema, "weights")
-    if features is None:
-        names = _usual_columns(source, {target, unit.column, *unused}, categories)
     for name in categories:
         schema.find(name, "categories")
         if name not in names:
@@ -268,21 +262,6 @@ def plan(
     design = Design(chosen, target, policy, booleans=booleans, unit=unit)
     check_names((*design.feature_names, *aim) or names, "features")
     return design
-
-
-def _usual_columns(
-    source: Source, without: Collection[str | None], categories: Collection[str]
-) -> list[str]:
-    """Return the columns that types or declared levels make features, except some."""
-    known = [column for column in source.columns if column.name not in without]
-    for column in known:
-        # This is what pandas calls a mixture; declared types have other names.
-        if column.declared == "object" and column.name not in categories:
-            raise TableError(
-                f"column {column.name!r} of {source.name} has type object, which may hold "
-                "anything (convert it, or name the columns to use: features=[...])"
-            )
-    return [each.name for each in known if each.name in categories or _is_number(each.type)]
 
 
 def unknown_column(parameter: str, name: str, source: str, known: Iterable[str]) -> TableError:
@@ -339,7 +318,7 @@ class Columns:
 
 def _check_number(name: str, schema: Columns, parameter: str) -> None:
     column = schema.find(name, parameter)
-    if _is_number(column.type):
+    if gives_number(column.type):
         return
     coded = column.type is not None and pt.is_dictionary(column.type)
     declared = "categorical" if coded else column.declared
@@ -386,7 +365,8 @@ def _check_unit(column: Column, schema: Columns) -> None:
         )
 
 
-def _is_number(kind: Any) -> bool:  # noqa: ANN401
+def gives_number(kind: Any) -> bool:  # noqa: ANN401
+    """Tell whether a column of an Arrow type is a number: booleans are 1 or 0."""
     return is_number(kind) or (kind is not None and pt.is_boolean(kind))
 
 

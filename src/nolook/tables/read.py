@@ -26,6 +26,7 @@ from nolook.tables.design import (
     Columns,
     Missing,
     delimiter_hint,
+    gives_number,
     plan,
 )
 from nolook.tables.filter import Where, check_where, test_of
@@ -194,15 +195,14 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     uses = map(declared.used_as, ("nothing", "unit", "weights"))
     unused = {aim, protected.column, weights or None}.union(*uses)
     unused -= {n for n in levels if n in declared.columns and not declared.columns[n].levels}
-    usual = [name for name in declared.used_as("feature") if name not in unused]
-    asked = usual if features is None else check_names(features, "features")
-    found = declared.features(asked, levels)
+    usual = dict.fromkeys((*declared.used_as("feature"), *levels))
+    asked = [name for name in usual if name not in unused]
+    names = asked if features is None else check_names(features, "features")
+    found = declared.features(names, levels)
     levels = {name: each for name, each in found.items() if each is not None} | levels
-    names: list[str] | None = list(found)
     if features is None:
-        usual = [name for name in {**found, **levels} if name not in unused]
-        names = _usual_features(opened, declared, usual, source)
-    design = plan(opened, aim, names, levels, missing, protected, unused)
+        names = _usual_features(opened, declared, asked, unused, source)
+    design = plan(opened, aim, names, levels, missing, protected)
     design = evolve(design, schema=declared, outcome=None if aim is None else outcome[1:])
     if isinstance(opened.original, Spooled):
         opened.original.use(opened.needed(design.source_names))
@@ -277,7 +277,7 @@ def _of_memory(
 ) -> Table:
     columns = {name: evolve(_CATEGORY, levels=each) for name, each in levels.items()}
     declared = DeclaredSource(source, columns)
-    return Table(declared, plan(declared, target, features or None, levels, missing, unit))
+    return Table(declared, plan(declared, target, features, levels, missing, unit))
 
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
@@ -295,9 +295,13 @@ def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) 
 
 
 def _usual_features(
-    opened: DeclaredSource, schema: Schema, declared: list[str], source: object
-) -> list[str] | None:
-    """Return the features if none are given: all that are declared, or None if there are types.
+    opened: DeclaredSource,
+    schema: Schema,
+    declared: list[str],
+    unused: Collection[str | None],
+    source: object,
+) -> list[str]:
+    """Return the features if none are given: those declared, and others whose type makes one.
 
     Then all columns of the schema must be there: a misspelt one would go unnoticed.
     """
@@ -306,7 +310,15 @@ def _usual_features(
         if name not in there:
             known.find(name, "schema")
     if not is_text(source):
-        return None
+        columns = [each for each in opened.columns if each.name not in unused]
+        for each in columns:
+            # This is what pandas calls a mixture; declared types have other names.
+            if each.declared == "object" and each.name not in declared:
+                raise TableError(
+                    f"column {each.name!r} of {opened.name} has type object, which may hold "
+                    "anything (convert it, or name the columns to use: features=[...])"
+                )
+        return [each.name for each in columns if each.name in declared or gives_number(each.type)]
     if not declared:
         bare = [name for name, column in schema.columns.items() if column.type == "category"]
         hint = delimiter_hint([column.name for column in opened.columns])
