@@ -227,7 +227,7 @@ def plan(
     schema = Columns(source)
     policy = cast("Missing", check_choice("missing", missing, get_args(Missing)))
     aim = () if target is None else check_names((target,), "target")
-    names = list(features)
+    names = list(dict.fromkeys(features))
     weights = None if unit.weighting is None else unit.weighting.column
     _check_apart(
         ("target", aim), ("features", names), ("unit", [unit.column]), ("weights", [weights])
