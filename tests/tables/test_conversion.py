@@ -30,7 +30,7 @@ DECLARED = {
     "percent": ColumnSchema("number", percent=True, thousands="\u2019"),
     "integer": ColumnSchema("integer", thousands=" "),
     "boolean": ColumnSchema("boolean", true=("YES", "1"), false=("NO", "0"), missing=("?",)),
-    "one class": ColumnSchema("boolean", true=("YES",), false=None),
+    "one class": ColumnSchema("boolean", true=("YES",), false=("...",)),
     "category": ColumnSchema("category", levels=["A", "B"], missing=("?",)),
     "date": ColumnSchema("date", pattern="%d.%m.%Y", origin="2020-01-01"),
     "datetime": ColumnSchema("datetime", pattern="%Y-%m-%d %H:%M:%S"),

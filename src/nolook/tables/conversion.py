@@ -200,7 +200,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
         made, convert = conversion(evolve(column, type=kind.value_type), declared)
         return made, partial(by_word, convert)
     # Booleans have two values by type, whatever words are declared for texts.
-    own = wanted == words == "boolean" and declared.false is not None
+    own = wanted == words == "boolean" and OTHERS not in declared.false
     own = own and not any(fits(word, words) for word in declared.true)
     if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
@@ -233,7 +233,8 @@ def _check_words(column: Column, declared: ColumnSchema) -> None:
     levels = [*declared.spellings]
     groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
     if declared.type == "boolean":
-        groups = [("true", declared.true), ("false", declared.false or declared.true)]
+        others = OTHERS in declared.false
+        groups = [("true", declared.true), ("false", declared.true if others else declared.false)]
     for name, words in groups:
         if not any(fits(word, kind) for word in words):
             raise ParameterError(
@@ -323,9 +324,9 @@ def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[An
 
 
 def _to_booleans(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    found, other = _among(cells, (*declared.true, *(declared.false or ())), declared)
+    found, other = _among(cells, (*declared.true, *declared.false), declared)
     true = pc.less(found, len(declared.true))
-    return pc.if_else(other, False, true) if declared.false is None else true
+    return pc.if_else(other, False, true) if OTHERS in declared.false else true
 
 
 def _to_levels(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
@@ -454,7 +455,7 @@ def two_classes(
     levels = named_levels(own.levels)
     classes: list[tuple[str, ...]] = [(each, *own.merge.get(each, ())) for each in levels]
     if own.type == "boolean":
-        classes = [own.true, own.false or (OTHERS,)]
+        classes = [own.true, own.false]
     elif negative is None and not classes and isinstance(positive, str):
         classes = [TRUE, FALSE] if same(positive, *TRUE, *FALSE) else []
     find = partial(_class, classes=classes, kind=kind, column=column.name)

@@ -401,7 +401,8 @@ def labels_of(levels: Levels | None, declared: ColumnSchema | None = None) -> tu
     """Return the labels of the codes of a category, or of a boolean as declared."""
     if levels is None:
         own = declared or ColumnSchema("boolean")
-        return (own.false or (f"not {own.true[0]}",))[0], own.true[0], GAP
+        no, yes = (*own.false, OTHERS)[0], own.true[0]
+        return f"not {yes}" if no == OTHERS else no, yes, GAP
     return (*named_levels(levels), *[OTHERS] * (None in levels), GAP)
 
 

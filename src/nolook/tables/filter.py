@@ -28,6 +28,7 @@ from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import (
+    OTHERS,
     by_word,
     has_value,
     is_list,
@@ -222,8 +223,8 @@ def _word(condition: Condition, value: Value, column: Column, own: ColumnSchema)
     if kind == "boolean":
         usual = ColumnSchema("boolean")
         for each in (own if own.type == "boolean" else usual, usual):
-            for truth, words in (("true", each.true), ("false", each.false or (word,))):
-                if same(word, *words):
+            for truth, words in (("true", each.true), ("false", each.false)):
+                if same(word, *words) or OTHERS in words:
                     return truth
         raise _unlike(condition, "true or false", "true")
     return word

@@ -81,11 +81,6 @@ def _merged(words: object, name: str) -> dict[str, tuple[str, ...]]:
     raise refusal(name, words, "lists of words by level", 'for example {north = ["N", "Nord"]}')
 
 
-def _false_words(words: object, name: str) -> tuple[str, ...] | None:
-    found = _words(words, name)
-    return None if found == (OTHERS,) else found  # all words but those for true
-
-
 def _currency(signs: object, name: str) -> tuple[str, ...]:
     words = _words(signs, name)
     if len(words) > 100 or not all(map(_CURRENCY.fullmatch, words)):
@@ -121,7 +116,7 @@ def _setting(
     """Declare a setting, checked by a function or one of some choices; or none, where that is."""
 
     def checked(value: object) -> object:
-        if value is None and (default is None or name in {"quote", "false"}):
+        if value is None and (default is None or name == "quote"):
             return None
         if isinstance(check, tuple):
             return check_choice(name, value, check)
@@ -190,8 +185,7 @@ class ColumnSchema:
     currency: tuple[str, ...] = _setting("currency", _currency, ())
     percent: bool = _setting("percent", _flag, False)
     true: tuple[str, ...] = _setting("true", _words, TRUE)
-    #: None: all other words.
-    false: tuple[str, ...] | None = _setting("false", _false_words, FALSE)
+    false: tuple[str, ...] = _setting("false", _words, FALSE)
     undeclared: str = _setting("undeclared", ("other", "missing"), "other")
     pattern: str = _setting("pattern", check_pattern, "%Y-%m-%d")
     origin: str = _setting("origin", _day, "1970-01-01")
@@ -215,7 +209,7 @@ class ColumnSchema:
                 use in {"target", "weights"} and self.type == "category"
             ),
             "true and false have a word in common; expected each word in one of them": (
-                not set(self.true).isdisjoint(self.false or ())
+                not set(self.true).isdisjoint(self.false)
             ),
             'only one of true and false is given, but one alone is not enough (false = ["..."] '
             "for all other words)": (self.true == TRUE) != (self.false == FALSE),
@@ -550,8 +544,6 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
     if isinstance(declared, ColumnSchema) and declared.derived is not None:
         kept = {"use": settings["use"]} if "use" in settings else {}
         return declared.derived.to_settings() | kept
-    if settings.get("false", ()) is None:
-        settings["false"] = [OTHERS]
     if "levels" in settings:
         settings["levels"] = [OTHERS if each is None else each for each in settings["levels"]]
     return settings

@@ -138,7 +138,7 @@ class Table:
     def class_words(self) -> tuple[str, str]:
         """The words of the target's negative and positive class; "..." for all others."""
         own = self._source.declared.get(str(self.target_name), ColumnSchema("boolean"))
-        yes, no = own.true, own.false or (OTHERS,)
+        yes, no = own.true, own.false
         positive, negative = self._design.outcome or (None, None)
         place = yes.index(positive) if positive in yes and len(yes) == len(no) else 0
         return negative or no[place], positive or yes[0]
