@@ -17,6 +17,7 @@ from rich.console import Console
 from nolook.algorithms.glm.error_inference import CutErrors
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
+from nolook.report.model_words import words_of
 from nolook.report.terminal import print_findings
 from tests.report.hand_made import (
     OPTIONAL,
@@ -216,6 +217,16 @@ def test_one_sided_errors_are_told_before_anything_else(shares, where, positive)
     model.read_options_["schema"] = {"columns": {"income": {"log_of": "wage"}}}
     assert "log(1 + income)" not in printed(model)
     assert "Differences in the mean of income" in printed(model)
+
+
+def test_effects_on_a_logarithm_are_in_percent_of_the_column_itself():
+    model = a_model()
+    for function, own in (("log1p_of", "income is"), ("log_of", "wage is")):
+        model.read_options_["schema"] = {"columns": {"income": {function: "wage"}}}
+        assert own in printed(model)
+    found = words_of(model).change(0.05, (0.04, 0.06))
+    assert (found["shown"], found["between"], found["up"]) == ("5.1 %", "4.0 to 6.2", True)
+    assert re.search(r"wage is \S+ % (higher|lower)", printed(model))
 
 
 def test_the_headline_is_sizes_of_errors_or_what_else_is_known():

@@ -80,16 +80,11 @@ def _changes(part: PrivateModel, clear: Sequence[Coefficient]) -> Iterator[Text]
         level, base = compared.get(one.name, (None, None))
         step = 1.0 if level else _step(scales[one.name])
         low, high = one.ends or (math.nan, math.nan)
+        change = words.change(one.value * step, (low * step, high * step))
         yield words.sentence(
-            "change",
-            target=words.target,
-            column=one.name,
-            step=step,
-            level=level,
-            base=base,
-            first=one is clear[0],
-            **words.change(one.value * step, (low * step, high * step)),
-        )
+            "change", column=one.name, step=step, level=level, base=base, first=one is clear[0],
+            **{"target": words.target} | change,
+        )  # fmt: skip
 
 
 def _step(scale: float) -> float:

@@ -27,6 +27,7 @@ from nolook.report.wording import (
     with_ends,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
+from nolook.tables.schema import as_schema
 
 __all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "positive_class", "words_of"]
 
@@ -193,8 +194,13 @@ class LinearWords:
         return self.sentence("predictions", target=self.target, ends=limits, **undone)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
-        """Return the difference of the target for a step of a column."""
-        return _steps(value, ends, float)
+        """Return the difference of the target for a step of a column, of a logarithm in percent."""
+        derived = as_schema(self.model.read_options.get("schema")).derived
+        own = derived.get(self.model.scaling_.names[-1])
+        if own is None or own.function != "log_of":
+            return _steps(value, ends, float)
+        found = _steps(value, ends, _in_percent)
+        return found | {"shown": f"{found['shown']} %", "target": Name(own.of[0])}
 
     def how_good(self) -> Text:
         """Describe the accuracy of predictions, if it is known."""
@@ -266,7 +272,7 @@ class CountWords(RatioWords):
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return by how many per cent the mean is higher or lower."""
-        return _steps(value, ends, lambda one: 100.0 * math.expm1(min(one, _LARGEST)))
+        return _steps(value, ends, _in_percent)
 
 
 #: What is said of each kind of model.
@@ -296,6 +302,11 @@ def positive_class(model: Any) -> str | None:  # noqa: ANN401 -- models of numbe
 def at_most(share: float) -> str:
     """Return a share rounded up, as it stands for "at most"."""
     return f"{math.ceil(100.0 * share - 1e-9)} %"
+
+
+def _in_percent(logarithm: float) -> float:
+    """Return a difference of logarithms as percent of what they are of."""
+    return 100.0 * math.expm1(min(logarithm, _LARGEST))
 
 
 def _steps(value: float, ends: Ends, scaled: Callable[[float], float]) -> dict[str, object]:

@@ -29,9 +29,8 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
         if isinstance(one, Point):
             _point(one, picture, ax)
         elif isinstance(one, Band):
-            ends = one.across, one.low, one.high
             style = {"color": next(colours[Band]), "alpha": 0.2, "linewidth": 0}
-            ax.fill_between(*ends, label=_plain(one.label), **style)
+            ax.fill_between(one.across, one.low, one.high, label=_plain(one.label), **style)
         else:
             style = _GUIDE if one.guide else {"color": next(colours[Line]), "linestyle": one.dash}
             ax.plot(one.across, one.up, label=_plain(one.label), **style)
@@ -85,8 +84,7 @@ def _limits(axis: Axis) -> tuple[float, float]:
 
 def _new_axes(height: float) -> Axes:
     plt = require("matplotlib.pyplot", "plots", "plot")
-    axes: Axes = plt.subplots(figsize=(6.4, min(height, 40.0)), layout="constrained")[1]
-    return axes
+    return plt.subplots(figsize=(6.4, min(height, 40.0)), layout="constrained")[1]
 
 
 def _plain(text: str) -> str:
