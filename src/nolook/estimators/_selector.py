@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from nolook._arrays import Flags, Vector
 from nolook._validation import check_choice, check_fraction
 from nolook.algorithms.selection_plan import Beside, Selected, Selection, selection_plan
+from nolook.estimators._checks import check_budget
 from nolook.estimators._chosen import check_selected, chosen_columns, known_k
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import own_columns, prediction_rows, training_table
 from nolook.estimators.base import PrivateEstimator
-from nolook.privacy.guarantee import Budget
+from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 from nolook.privacy.sampling import SAMPLING_UNIT
 from nolook.tables import Table
@@ -117,21 +118,23 @@ class RowSelector(PrivateSelector):
     """A selector that needs its rows together, or a random part of them."""
 
     sample: float | str | None = field(default=None, kw_only=True)
+    delta: float | None = field(default=0.0, kw_only=True)
 
     @property
     def _needs_local_rows(self) -> bool:  # type: ignore[override]
         return self.sample is None
 
     def _split(
-        self,
-        kind: Callable[..., Selection],
-        budget: Budget,
-        *,
-        bound: bool = False,
-        scales: bool = False,
-        pure: bool = False,
+        self, kind: Callable[..., Selection], *, bound: bool = False, pure: bool = False
     ) -> Plan[Selected]:
-        """Split a budget, as `selection_plan` does; of rows, those of the sample are kept."""
+        """Split the budget, as `selection_plan` does; of rows, those of the sample are kept.
+
+        What needs a delta needs it for scales.
+        """
+        scales = self.needs_delta()
+        usual = DEFAULT_DELTA if scales else 0.0
+        delta = usual if self.delta is None else self.delta
+        budget = check_budget(self.epsilon, delta, pure=not scales)
         kept = SAMPLING_UNIT
         if isinstance(self.sample, str):
             check_choice("sample", self.sample, ("auto",))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import field
-
 from nolook.algorithms.kendall_selection import KendallSelection
 from nolook.algorithms.selection_plan import Selected
-from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.release import Plan
 
@@ -66,8 +63,6 @@ class KendallSelector(RowSelector):
 
     _ledger_label = "Kendall selection"
 
-    delta: float = field(default=0.0, kw_only=True)
-
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        return self._split(KendallSelection, check_budget(self.epsilon, self.delta, pure=True))
+        return self._split(KendallSelection)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from attrs import field
-
 from nolook._validation import check_count_or_auto, check_fraction
 from nolook.algorithms.selection_plan import Selected
 from nolook.algorithms.sublasso import MOST_MODELS, LassoSelection
-from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
 from nolook.privacy.release import Plan
 
@@ -77,15 +74,13 @@ class LassoSelector(RowSelector):
 
     n_models: int | str = "auto"
     penalty: float = 0.1
-    delta: float = field(default=0.0, kw_only=True)
 
     def plan(self) -> Plan[Selected]:
         """Check the parameters; return what a fit will release and cost."""
-        budget = check_budget(self.epsilon, self.delta, pure=True)
         blocks = check_count_or_auto(self.n_models, "n_models", MOST_MODELS)
         penalty = check_fraction(self.penalty, "penalty")
         kind = partial(LassoSelection, blocks=blocks, penalty=penalty)
-        return self._split(kind, budget, bound=blocks is None)
+        return self._split(kind, bound=blocks is None)
 
     def _store(self, released: Selected) -> None:
         super()._store(released)

@@ -9,9 +9,7 @@ from nolook._validation import check_choice
 from nolook.algorithms.screening import SCORES, TOP_K, Screening, TopK
 from nolook.algorithms.selection_plan import Selected
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget
 from nolook.estimators._selector import RowSelector
-from nolook.privacy.guarantee import DEFAULT_DELTA
 from nolook.privacy.release import Plan
 
 __all__ = ["SISSelector"]
@@ -88,12 +86,8 @@ class SISSelector(RowSelector):
                 "sample is given, but score 'covariance' needs none; expected None (or use "
                 "score='kendall')"
             )
-        searched = self.needs_delta()
-        usual = DEFAULT_DELTA if searched else 0.0
-        delta = usual if self.delta is None else self.delta
-        budget = check_budget(self.epsilon, delta, pure=not searched)
         kind = partial(Screening, top_k=cast("TopK", self.top_k))
-        return self._split(kind, budget, scales=searched, pure=self.top_k != "peeling")
+        return self._split(kind, pure=self.top_k != "peeling")
 
     def needs_delta(self) -> bool:
         """Return whether every fit needs a delta, to find ranges."""
