@@ -32,7 +32,7 @@ def reads(monkeypatch):
     found, stream = [], ParquetFile._stream
 
     def reading(self, names):
-        found.append(self._run_of)
+        found.append(self._pieces)
         return stream(self, names)
 
     monkeypatch.setattr(ParquetFile, "_stream", reading)

@@ -155,8 +155,7 @@ class File(ABC):
     kind: ClassVar[str]  # the format, for messages
     endings: ClassVar[tuple[str, ...]]  # of the names of such files
     is_text: ClassVar[bool] = False  # whether every cell is text, since no types are declared
-    _pieces = 1  # that can be read apart, as opening it tells
-    _run_of: range | None = None  # the pieces to be read, if not all
+    _pieces = range(1)  # to be read; of those that can be read apart, as opening it tells
     _alone = True  # whether this is all of a table, so that no thread reads another part
     rows: int | None = None  # of the whole, if opening it tells; as confidential as the table
 
@@ -178,10 +177,11 @@ class File(ABC):
 
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
         """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
-        runs = in_runs(self._pieces, most)
-        if len(runs) == 1:
+        runs = in_runs(len(self._pieces), most)
+        if len(runs) == 1 or not self._alone:
             return (self,)
-        return [changed(self, _run_of=run, _pieces=1, _alone=False) for run in runs]
+        pieces = (self._pieces[run.start : run.stop] for run in runs)
+        return [changed(self, _pieces=each, _alone=False) for each in pieces]
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:
@@ -205,7 +205,7 @@ class ParquetFile(File):
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
             opened = pq.ParquetFile(file)
-            self._pieces, self.rows = opened.num_row_groups, opened.metadata.num_rows
+            self._pieces, self.rows = range(opened.num_row_groups), opened.metadata.num_rows
             return tuple(map(Column.from_field, opened.schema_arrow))
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
@@ -218,9 +218,8 @@ class ParquetFile(File):
                 buffer_size=_BUFFER if near else 0,
                 page_checksum_verification=True,
             )
-            pieces = self._run_of or range(opened.num_row_groups)
             # What is far away is fetched ahead: one row group at a time, which bounds the memory.
-            for groups in [pieces] if near else [[piece] for piece in pieces]:
+            for groups in [self._pieces] if near else [[piece] for piece in self._pieces]:
                 yield from opened.iter_batches(
                     batch_size=_ROWS,
                     columns=names,
@@ -237,7 +236,7 @@ class ArrowFile(File):
     def _declared(self) -> tuple[Column, ...]:
         with self.place.open() as file:
             opened = _arrow(file, None)
-            self._pieces = getattr(opened, "num_record_batches", 1)  # a stream has no index
+            self._pieces = range(getattr(opened, "num_record_batches", 1))  # a stream has no index
             return tuple(map(Column.from_field, opened.schema))
 
     def _stream(self, names: list[str]) -> Iterator[Any]:
@@ -247,8 +246,7 @@ class ArrowFile(File):
             reader = _arrow(file, pa.ipc.IpcReadOptions(included_fields=fields))
             batches: Iterable[Any] = reader
             if isinstance(reader, pa.ipc.RecordBatchFileReader):
-                pieces = self._run_of or range(reader.num_record_batches)
-                batches = map(reader.get_batch, pieces)
+                batches = map(reader.get_batch, self._pieces)
             for batch in batches:
                 # The format has no checksums: an offset or index may lead out of its buffer.
                 columns = [sound(column) for column in batch.columns]

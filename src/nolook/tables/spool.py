@@ -96,9 +96,8 @@ class Spooled:
         self.columns = tuple(columns)
         self._start: Start | None = start
         self._in_use: dict[str, None] = {}
-        self._kept: _Kept | None = None
-        self._reading = threading.Lock()
-        self._run_of: range | None = None
+        self._lock = threading.Lock()  # shared with its parts, as the file is
+        self._pieces: range | None = None  # the record batches to be read, once all are kept
 
     def use(self, names: Iterable[str]) -> None:
         """Announce columns that will be read; only before the first pass."""
@@ -106,21 +105,30 @@ class Spooled:
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        kept = self._keep()
+        pieces = self._keep()
         damaged = f"{self.name} cannot be read where it is kept while in use; start again"
-        yield from guarded(kept.batches(names, self._run_of), damaged)
+        yield from guarded(self._read(names, pieces), damaged)
 
     def parts(self) -> Sequence[Spooled]:
         """Return runs of rows, for threads alone: its file cannot be opened by other processes."""
-        pieces = self._keep().pieces
-        if self._run_of is not None or pieces < 2:
-            return (self,)
-        return [changed(self, _run_of=run) for run in in_runs(pieces, MOST_PARTS)]
+        pieces = self._keep()
+        runs = in_runs(len(pieces), MOST_PARTS)
+        return [changed(self, _pieces=pieces[run.start : run.stop]) for run in runs]
 
-    def _keep(self) -> _Kept:
+    def _read(self, names: Sequence[str], pieces: range) -> Iterator[Any]:
+        wanted = sorted(map(self._schema.names.index, names))
+        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        with self._lock:
+            reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
+        for piece in pieces:
+            with self._lock:  # one place is read at a time
+                batch = reader.get_batch(piece)
+            yield batch.select(list(names))
+
+    def _keep(self) -> range:
         """Read everything, the first time."""
-        with self._reading:
-            if self._kept is None:
+        with self._lock:
+            if self._pieces is None:
                 start, self._start = self._start, None
                 if start is None:
                     raise TableError(f"{self.name} could not be read to its end; start again")
@@ -133,44 +141,30 @@ class Spooled:
                     and not pt.is_nested(column.type)
                     and (not self._in_use or column.name in self._in_use)
                 ]
-                self._kept = _Kept(self.name, pa.schema(fields), start)
-            return self._kept
+                self._schema = pa.schema(fields)
+                self._file = TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with the lock
+                weakref.finalize(self._lock, self._file.close)
+                self._pieces = range(self._write(start))
+            return self._pieces
 
-
-class _Kept:
-    """Rows in a file of Arrow's, which several threads may read."""
-
-    def __init__(self, name: str, schema: Any, start: Start) -> None:  # noqa: ANN401
-        self._file = TemporaryFile(prefix="nolook-")  # noqa: SIM115 -- closed with this
-        weakref.finalize(self, self._file.close)
-        self._lock = threading.Lock()
-        self._schema = schema
-        stopped, folder = f"{name} stopped giving rows that can be read; start again", gettempdir()
+    def _write(self, start: Start) -> int:
+        """Write all rows; return how many record batches they are."""
+        schema, folder = self._schema, gettempdir()
+        stopped = f"{self.name} stopped giving rows that can be read; start again"
         full = (
             f"the rows do not fit on the disk of {folder!r}, of which "
             f"{_LEFT_FREE >> 30} GB stay free; expected room for a copy (set TMPDIR)"
         )
         batches = guarded(chain.from_iterable(map(start, [schema.names])), stopped)
         pieces = (each.slice(i, _ROWS) for each in batches for i in range(0, each.num_rows, _ROWS))
+        count = 0
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
-            for piece in pieces:
+            for count, piece in enumerate(pieces, 1):  # noqa: B007
                 rows = attempt(stopped, _plain, piece, schema)
                 if shutil.disk_usage(folder).free < _LEFT_FREE:
                     raise TableError(full)
                 attempt(full, writer.write_batch, rows)
-        reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"))
-        self.pieces: int = reader.num_record_batches
-
-    def batches(self, names: Sequence[str], run: range | None) -> Iterator[Any]:
-        """Yield record batches of the named columns, of some pieces if not of all."""
-        wanted = sorted(map(self._schema.names.index, names))
-        options = pa.ipc.IpcReadOptions(included_fields=wanted)
-        with self._lock:
-            reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
-        for piece in range(self.pieces) if run is None else run:
-            with self._lock:  # one place is read at a time
-                batch = reader.get_batch(piece)
-            yield batch.select(list(names))
+        return count
 
 
 def _flat(cells: Any) -> Any:  # noqa: ANN401
