@@ -21,7 +21,7 @@ from tests.entropy.sitecustomize import CHOSEN, Entropy
 LONG = os.environ.get("NOLOOK_LONG", "") not in {"", "0"}
 settings.register_profile(
     "nolook",
-    max_examples=1000 if LONG else 25,
+    max_examples=1000 if LONG else 15,
     deadline=None,
     derandomize=not CHOSEN,
     database=None,

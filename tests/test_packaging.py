@@ -95,6 +95,7 @@ def test_the_source_archive_holds_what_tests_and_documents_use(project_root, tmp
         assert found <= held
 
 
+@pytest.mark.slow  # `make test-install` tries more
 def test_the_wheel_runs_in_a_clean_environment(clean_python, tmp_path):
     where = run(clean_python, "-c", "import nolook; print(nolook.__file__)", cwd=tmp_path)
     assert Path(where.strip()).is_relative_to(clean_python.parents[1])

@@ -7,6 +7,8 @@ import re
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 import nolook
 from scripts import code_lines
 from tests.conftest import ROOT
@@ -59,6 +61,7 @@ def test_records_are_of_one_kind():
         assert found is None, path.name
 
 
+@pytest.mark.slow  # `make rooms` checks the same
 def test_no_room_grows_beyond_its_budget_or_its_ceiling():
     lines, tokens = code_lines.counts()
     limits = code_lines.read_limits()

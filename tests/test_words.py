@@ -59,5 +59,6 @@ def test_a_place_ends_the_check_with_what_to_write_instead(tmp_path, monkeypatch
     assert "next to, in addition to, with" in printed
 
 
+@pytest.mark.slow  # `make words` checks the same
 def test_nothing_is_said_that_readers_stumble_over():
     assert check_words.main() == 0

@@ -173,7 +173,9 @@ def test_without_noise_rows_are_classified_exactly(relation):
     assert everything.negative_predictive_value is None
 
 
-@pytest.mark.parametrize("relation", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    "relation", ["add-remove", pytest.param("replace", marks=pytest.mark.slow)]
+)
 def test_numbers_at_a_threshold_are_covered(relation):
     points = np.linspace(1 / 32, 1, 32)
     exact = classified(exactly(*some_scores(1_000_000), points), 0.5)

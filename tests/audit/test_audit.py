@@ -47,7 +47,7 @@ LONG = {
     "ECDF-weights-units",
 }
 # A full audit takes some forty times as long.
-QUICK, QUICK_FITS = 5_000, 25
+QUICK, QUICK_FITS = 3_000, 25
 # Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.
 SHOWN = 0.4
 

@@ -132,14 +132,15 @@ def test_neighbours_of_odd_tables_are_within_every_sensitivity(name, mu, place):
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "mu"),
+    ("rows", "columns", "mu", "kind"),
     [
-        pytest.param(*size, mu, marks=[pytest.mark.slow] * ((i + j) % 3 != 1))
+        # Every day each size with one of the budgets and of the kinds.
+        pytest.param(*size, mu, kind, marks=[pytest.mark.slow] * ((i + j) % 3 != 1 or (i + k) % 2))
         for i, size in enumerate([(20, 12), (0, 1), (0, 3), (1, 3), (2, 1), (30, 100)])
         for j, mu in enumerate([SMALLEST_MU, 1.0, 1e5])
+        for k, kind in enumerate([CountRelease, EXPOSED])
     ],
 )
-@KINDS
 def test_neighbours_of_small_tables_are_within_every_sensitivity(rows, columns, mu, kind):
     X = np.random.default_rng(0).normal(size=(rows, columns + 1))
     y = np.abs(np.rint(X[:, 0]))

@@ -76,7 +76,6 @@ CASES = {
     "pipeline": lambda odd, **around: pipeline().fit(*table(odd, "feature"), **around),
     "evaluation": lambda odd, **around: evaluated(column(odd, ROWS), **around),
 }
-every_release = pytest.mark.parametrize("release", CASES.values(), ids=CASES)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,14 @@ def test_no_cell_becomes_an_exception_whatever_the_settings(release, first):
             release(odd)
 
 
-@every_release
+@pytest.mark.parametrize(
+    "release",
+    [
+        # All by the same lines: every day a third of the releases.
+        pytest.param(release, id=name, marks=[pytest.mark.slow] * (i % 3 > 0))
+        for i, (name, release) in enumerate(CASES.items())
+    ],
+)
 def test_blas_has_one_thread_in_a_release_and_its_own_afterwards(release):
     found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
     libraries = [one for one in found if getattr(one, "threading_layer", "") != "disabled"]

@@ -79,7 +79,16 @@ def test_the_guarantee_names_the_unit_and_costs_the_same(make, rows):
     assert np.isfinite(published(fitted)[:-1]).any()
 
 
-@every_maker
+def one_of(turn, turns):
+    """Try every second or third method every day, others for each test."""
+    some = [
+        pytest.param(make, id=name, marks=[pytest.mark.slow] * (i % turns != turn))
+        for i, (name, make) in enumerate(MAKERS.items())
+    ]
+    return pytest.mark.parametrize("make", some)
+
+
+@one_of(0, 2)
 def test_a_unit_with_a_row_gets_about_what_the_row_does(make):
     data = frame()
     by_row = make(random_state=3).fit(table(data, make, unit=None))
@@ -87,7 +96,7 @@ def test_a_unit_with_a_row_gets_about_what_the_row_does(make):
     assert_alike(by_row, by_unit)
 
 
-@every_maker
+@one_of(1, 2)
 def test_rows_that_are_there_twice_change_nothing(make):
     data = frame()
     once = make(random_state=3).fit(table(data, make))
@@ -103,7 +112,7 @@ def assert_alike(one, other):
     np.testing.assert_allclose(found, expected, rtol=2e-2, atol=2e-2)
 
 
-@every_maker
+@one_of(0, 2)
 def test_rows_in_full_are_counted_and_noisier(make):
     data = pd.concat([frame(seed=seed) for seed in range(5)])
     weighted = make(random_state=0).fit(table(data, make))

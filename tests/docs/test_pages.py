@@ -99,6 +99,7 @@ def test_an_unknown_figure_is_refused(monkeypatch):
         measured.figure("lost")
 
 
+@pytest.mark.slow  # `make pages` checks the same
 def test_every_page_is_up_to_date_and_plain(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["pages", "--check"])
     assert pages.main() == 0, capsys.readouterr().err

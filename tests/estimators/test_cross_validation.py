@@ -181,7 +181,13 @@ def test_rows_are_counted_and_a_delta_too_large_for_them_is_warned_of_once():
 
 
 @pytest.mark.parametrize(
-    ("estimator", "unit"), [(LINEAR, None), (LINEAR, "id"), (YES, None), (YES, "id")]
+    ("estimator", "unit"),
+    [
+        (LINEAR, "id"),
+        (YES, None),
+        pytest.param(LINEAR, None, marks=pytest.mark.slow),
+        pytest.param(YES, "id", marks=pytest.mark.slow),
+    ],
 )
 def test_rows_left_out_are_counted_once(estimator, unit, tmp_path):
     X, y = data(1_200)

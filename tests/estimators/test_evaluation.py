@@ -78,7 +78,7 @@ def test_thresholds_lie_where_scores_may_lie():
     X, y = data(300)
     line = nolook.LinearRegression(random_state=0).fit(*data(20_000))
     for model, ends in ((probable(1.0, 0.0), (0.0, 1.0)), (line, line.target_range_)):
-        for seed in range(25):
+        for seed in range(12):
             found = nolook.evaluate(model, X, y, epsilon=0.2, other_rows=True, random_state=seed)
             grid = found.roc.grid_
             assert ends[0] <= grid.low < grid.high <= ends[1]
@@ -151,7 +151,9 @@ def test_rows_come_in_many_forms(form):
 
 
 @pytest.mark.usefixtures("few_repeats")
-@pytest.mark.parametrize("kind", [LogisticRegression, RidgeClassifier])
+@pytest.mark.parametrize(
+    "kind", [pytest.param(LogisticRegression, marks=pytest.mark.slow), RidgeClassifier]
+)
 def test_either_class_may_be_the_positive_one(kind):
     X, y = data(1000)
     words = np.where(y == 1, "yes", "no")

@@ -58,7 +58,14 @@ def test_every_kind_is_tried():
     assert tags == dict(zip(_RECORDS, _RECORDS, strict=True))
 
 
-@pytest.mark.parametrize(("kind", "place"), EVERY)
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        # Every day the first of each kind, and every other one of the rest.
+        pytest.param(kind, place, marks=[pytest.mark.slow] * (place > 0 and i % 2))
+        for i, (kind, place) in enumerate(EVERY)
+    ],
+)
 def test_a_release_comes_back_bit_for_bit_with_all_that_follows_from_it(tmp_path, kind, place):
     found = release(kind, place)
     again = load_text(tmp_path, text(kind, place))

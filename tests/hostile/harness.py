@@ -36,12 +36,12 @@ class TooSlow(BaseException):
 
 
 def inputs(count: int) -> settings:
-    """Settings for a third of `count` inputs, or 40 times `count` in the long version.
+    """Settings for a sixth of `count` inputs, or 40 times `count` in the long version.
 
     The inputs are the same in every run.
     """
     return settings(
-        max_examples=40 * count if LONG else count // 3,
+        max_examples=40 * count if LONG else count // 6,
         derandomize=True,
         database=None,
         deadline=None,

@@ -171,7 +171,11 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    # Every day every other one.
+    [pytest.param(name, marks=[pytest.mark.slow] * (i % 2)) for i, name in enumerate(CASES)],
+)
 def test_estimators_release_whole_numbers_of_one_kind(name, released):
     make, table = CASES[name]
     replaced = "replacement" in name

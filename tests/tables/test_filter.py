@@ -89,7 +89,7 @@ CONDITION = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(CONDITION, min_size=1, max_size=3))
 def test_the_rows_are_those_that_meet_every_condition(where):
     assert chosen(TABLE, where) == expected(where)

@@ -131,8 +131,15 @@ def one_histogram(patch):
     patch.setattr(scaling, "histograms_sensitivity", lambda _, *rest: exact(1, *rest))
 
 
-@every_kind
-@pytest.mark.parametrize("plant", [twice_the_share, quiet_choice, exact_knots, one_histogram])
+@pytest.mark.parametrize(
+    ("plant", "kind"),
+    [
+        # Every day each fault in one of the kinds, and each of these with one or two.
+        pytest.param(plant, kind, marks=[pytest.mark.slow] * ((i + j) % 3 > 0))
+        for i, plant in enumerate([twice_the_share, quiet_choice, exact_knots, one_histogram])
+        for j, kind in enumerate(KINDS)
+    ],
+)
 def test_a_planted_fault_is_caught(plant, kind, monkeypatch):
     plant(monkeypatch)
     first, second = neighbours(kind, 1)
