@@ -74,3 +74,11 @@ def test_an_interruption_is_no_panic():
 
     with pytest.raises(KeyboardInterrupt):
         nolook.read_table(Interrupted())
+
+
+@pytest.mark.parametrize("use", ["target", "unit", "weights"])
+@pytest.mark.parametrize("name", [np.array(1.0), np.array("x0"), ["x0"], {}, 3, b"x0", ""])
+def test_a_column_of_a_use_has_a_name(use, name):
+    for schema in (None, {"columns": {"x1": {"type": "number", "use": use}}}):
+        with pytest.raises(ParameterError, match=f"^{use} is .*; expected non-empty strings"):
+            nolook.read_table(np.ones((3, 3)), schema=schema, **{use: name})

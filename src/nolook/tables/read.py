@@ -282,10 +282,10 @@ def _of_memory(
 
 def _unit(unit: object, rows_per_unit: object, schema: Schema, weights: object) -> Unit:
     """Return the unit, that of the schema if none is given, and how its rows count."""
-    weights, rows = schema.chosen("weights", weights), check_rows_per_unit(rows_per_unit)
-    weighting = None if weights is None else Weighting(check_names((weights,), "weights")[0])
+    name, rows = schema.chosen("weights", weights), check_rows_per_unit(rows_per_unit)
+    weighting = None if name is None else Weighting(name)
     if (unit := schema.chosen("unit", unit)) is not None:
-        return Unit(check_names((unit,), "unit")[0], rows, weighting)
+        return Unit(unit, rows, weighting)
     if rows != "weights":
         raise ParameterError(
             f"{parameter_name('rows_per_unit')} is {rows}, but no column names a unit "

@@ -429,7 +429,7 @@ class Schema:
         if given is False:
             return None
         (declared,) = self.used_as(use) or (None,)
-        if given is not None and declared is not None and given != declared:
+        if given is not None and check_names((given,), use) != (declared or given,):
             raise ParameterError(
                 f"{parameter_name(use)} is {shown(given)}, but the schema's is {declared!r} "
                 f"(leave this one out, or change which column has the use {use!r} there)"
