@@ -170,9 +170,9 @@ def changing(change):
 
 
 def edited(answers):
-    (statistic, gaps, checksum), refused = unpacked(answers[0].state)
+    statistic, gaps, checksum = unpacked(answers[0].state)
     checksum[1] ^= np.uint64(1)
-    state = packed(((statistic, gaps, checksum), refused))
+    state = packed((statistic, gaps, checksum))
     return [answers[0]._replace(state=state), *answers[1:]]
 
 

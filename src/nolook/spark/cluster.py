@@ -137,13 +137,16 @@ class Engine(DistributedSource):
 
 
 def state_of(task: bytes, source: Source, part: int) -> bytes:
-    """Return the state that a task makes of the rows of a part; called where these are."""
+    """Return the state that a task makes of the rows of a part, or words that refuse them.
+
+    It is called where the rows are.
+    """
     work = unpacked(task)
     with undisturbed():
         try:
-            return packed((work(source, part), None))
+            return packed(work(source, part))
         except TableError as refused:
-            return packed((None, str(refused)))
+            return packed(str(refused))
 
 
 def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, bytes]] | None:
@@ -156,9 +159,8 @@ def next_pieces(pieces: Iterator[list[tuple[int, bytes]]]) -> list[tuple[int, by
 
 
 def _accepted(answer: PartResult) -> Any:  # noqa: ANN401
-    made, refused = unpacked(answer.state)
-    if refused is not None:
-        raise TableError(refused)
+    if isinstance(made := unpacked(answer.state), str):
+        raise TableError(made)
     return made
 
 

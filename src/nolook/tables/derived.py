@@ -45,9 +45,7 @@ class Derivation:
         if function is None:
             return None
         of = (_factors if function == "product_of" else _column)(function, settings[function])
-        if function not in _CONSTANTS:
-            return cls(function, of)
-        constant, read = _CONSTANTS[function]
+        constant, read = _CONSTANTS.get(function, ("", lambda _: ()))
         return cls(function, of, read(settings.get(constant)))
 
     @property
