@@ -303,10 +303,10 @@ REFUSED = {
         ("0", "-k is 0", "expected 'auto' or an integer"),
         ("{long}", "-k is '{nines}"),
         ("999999999", "-k is 999999999", "an integer from 1 to "),
-        ("2 --select 2", "-k is 2 and --select is 2"),
-        ("auto --select auto", "-k is 'auto' and --select is 'auto'"),
+        ("2 --select 2", "-k is 2 in a pipeline"),
+        ("auto --select auto", "-k is 'auto' in a pipeline"),
         ("2 --method tukey", "-k is '2'; expected --method linear, not tukey"),
-        ("1 --select 30", "--select is 30", "fewer than the table's "),
+        ("1 --select 30", "-k is 1 in a pipeline"),
     ],
     "fit workers.parquet --target income --epsilon 1 --exclude city --missing": [
         ("indicator=agee", "--missing names 'agee'", "'age'"),

@@ -89,7 +89,7 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
     counts = np.histogram(scores, judged.table.borders)[0]
     np.testing.assert_allclose(counts, 2000, atol=60)
     np.testing.assert_allclose(judged.table.counts, counts, atol=2)
-    assert judged.rows.value == pytest.approx(20_000, abs=1)
+    assert judged.counted.value == pytest.approx(20_000, abs=1)
     # Not all borders could be those of a grid of 1024ths.
     assert (judged.table.borders * 1024 % 1 != 0).any()
 
@@ -124,7 +124,7 @@ def test_the_number_of_rows_has_the_stated_error(monkeypatch):
     monkeypatch.setattr(evaluation, "find_range", lambda *_: found)
     rows = scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
     found = [
-        release.run(rows, SeededSource(seed), quiet).rows
+        release.run(rows, SeededSource(seed), quiet).counted
         for release in (
             scores_release(0.5, bounds=(0.0, 1.0)),
             scores_release(0.5, groups=3, bounds=(0.0, 1.0)),

@@ -44,7 +44,7 @@ _OTHER_SEED = 2**32
         "such as days at risk.",
     },
     forms={"missing": MissingOption},
-    names={"selector__k": "--select"},
+    names={"selector__k": "--select", "regressor__k": "-k"},
 )
 def fit(
     release: Release,

@@ -176,10 +176,11 @@ class PrivatePipeline(PrivateRegressor):
         split = check_fraction(self.split, "split")
         selector, regressor = clone(self.selector), clone(self.regressor)
         for name in ("k", "exposure", "straight", "monotone"):
+            asked = "regressor__k" if name == "k" else name  # the selection has a k, too
             if (value := regressor.get_params().get(name)) is not None:
                 raise ParameterError(
-                    f"{parameter_name(name)} is {value!r} in a pipeline, whose "
-                    "selection may leave any column out; expected None (or no selection)"
+                    f"{parameter_name(asked)} is {value!r} in a pipeline, whose "
+                    "selection may leave any column out (omit it, or the selection)"
                 )
         if _has_classes(self):
             # The table that both parts read has them as 0 and 1.
