@@ -394,7 +394,7 @@ class _Run:
         cells = GroupedCells(self._grouped, release.spread, self.ends)
         found = [self.ranges[column] for column in release.summed]
         edges = [(each.scale * np.exp2(HALVES)).clip(None, LARGEST) for each in found]
-        around = [each.center for each in found]
+        around = np.array([each.center for each in found])
         far = Histograms(partial(_by_distance, around, edges), release.summed)
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
@@ -468,14 +468,12 @@ def _sums_sensitivities(release: TabulationRelease) -> tuple[float, float]:
 
 
 def _by_distance(
-    centers: Sequence[float], edges: Sequence[Vector], batch: Vector, weights: Integers | None
+    centers: Vector, edges: Sequence[Vector], batch: Vector, weights: Integers | None
 ) -> Integers:
     """Count the distances of columns from their centres, between edges of each."""
     with np.errstate(over="ignore"):
-        far = [np.abs(own - center) for own, center in zip(batch, centers, strict=True)]
-    return np.array(
-        [threshold_counts(own, ends, weights) for own, ends in zip(far, edges, strict=True)]
-    )
+        far = np.abs(batch - centers[:, np.newaxis])
+    return np.array([threshold_counts(*each, weights) for each in zip(far, edges, strict=True)])
 
 
 def _roundest(low: Vector, usual: Vector, high: Vector) -> Vector:

@@ -69,13 +69,19 @@ class CellCounts(Statistic):
         return self._counts.copy()
 
 
-class _SeveralCounts:
-    """Several counts of the same rows."""
+class ColumnCells(Statistic):
+    """The counts of every column, each with edges of its own."""
 
     def __init__(self, edges: Sequence[NDArray[np.float64]]) -> None:
         # Equal edges are mostly one array: its index is many times as large as the counts.
         cells = {key: index_cells(each[:-1]) for key, each in {id(e): e for e in edges}.items()}
         self._counts = [CellCounts(each, cells[id(each)]) for each in edges]
+
+    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
+        """Add rows, shape (columns, rows), each as often as its weight says."""
+        for column, counts in zip(batch, self._counts, strict=True):
+            counts.update(column, weights)
+        return self
 
     def merge(self, other: Self) -> Self:
         """Add the rows another one of the same edges has seen."""
@@ -89,17 +95,7 @@ class _SeveralCounts:
         return [counts.value for counts in self._counts]
 
 
-class ColumnCells(_SeveralCounts, Statistic):
-    """The counts of every column, each with edges of its own."""
-
-    def update(self, batch: NDArray[np.float64], weights: NDArray[np.int64] | None = None) -> Self:
-        """Add rows, shape (columns, rows), each as often as its weight says."""
-        for column, counts in zip(batch, self._counts, strict=True):
-            counts.update(column, weights)
-        return self
-
-
-class ClassCells(_SeveralCounts, Statistic):
+class ClassCells(ColumnCells):
     """The counts of positives' scores, and of negatives'."""
 
     def __init__(self, edges: NDArray[np.float64]) -> None:
