@@ -81,17 +81,17 @@ class FoldsInSequence:
 
     def run(
         self, table: Table, source: ByteSource, progress: OnStep
-    ) -> list[tuple[Any, Found] | None]:
+    ) -> list[tuple[Any, Found | None]]:
         """Return the model of each fold with what was found of it; None where a fit failed."""
         progress("folds")
-        released: list[tuple[Any, Found] | None] = []
+        released = []
         # Drawn once: another draw for another pass would put a row into several evaluations.
         pairs = folds_of(table, self.folds, partial(draw_folds, self.folds, source))
         for number, (rest, part) in enumerate(pairs, 1):
             progress(f"fit {number}")
             model = self.fit(rest, number)
             progress(f"evaluation {number}")
-            released.append(None if model is None else (model, self.judge(model, part, source)))
+            released.append((model, None if model is None else self.judge(model, part, source)))
         return released
 
     def fit(self, table: Table, number: int) -> Any | None:  # noqa: ANN401
@@ -224,7 +224,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
 
 def _plan(
     model: PrivateEstimator, budget: Budget, folds: int, random_state: int | None
-) -> Plan[list[tuple[Any, Found] | None]]:
+) -> Plan[list[tuple[Any, Found | None]]]:
     """Split the budget between the fits and the evaluation that a row takes part in."""
     fitted = clone(model)
     if random_state is not None:

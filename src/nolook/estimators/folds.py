@@ -110,23 +110,22 @@ class CrossValidation(Result):
 def cross_validated(
     model: Any,  # noqa: ANN401
     table: Table,
-    released: list[tuple[Any, Found] | None],
+    released: list[tuple[Any, Found | None]],
     guarantee: PrivacyGuarantee,
 ) -> CrossValidation:
     """Return scores and models; post-processing."""
     classifies, unit = is_classifier(model), guarantee.unit
     positive = {"positive": as_text(model.classes_[-1].item())} if classifies else {}
-    models = tuple(None if one is None else one[0] for one in released)
+    models, known = zip(*released, strict=True)
     for fitted in filter(None, models):
         if not hasattr(model, "feature_names_in_"):
             del fitted.feature_names_in_  # the table's own names for an array's columns
         if classifies:  # they were 0 and 1 in the table
             fitted.classes_ = fitted.regression.classes_ = model.classes_
-    known = [None if one is None else one[1] for one in released]
     counts = [each.counted for each in known if each is not None]
     return CrossValidation(
         "AUC" if classifies else "R2",
-        tuple(one is not None for one in released),
+        tuple(one is not None for one in models),
         tuple(None if each is None else each.score(unit.max_rows) for each in known),
         _all_rows(counts) if len(counts) == len(released) else None,
         models,

@@ -60,10 +60,7 @@ class _InSequence:
         return self
 
     def run(
-        self,
-        table: Table,
-        source: ByteSource,  # noqa: ARG002 -- the parts have their own
-        progress: OnStep,
+        self, table: Table, _: ByteSource, progress: OnStep
     ) -> tuple[PrivateSelector, PrivateRegressor, PrivateFitFailed | None]:
         """Fit both parts; a failed test of the regressor is an outcome too."""
         progress("selection")

@@ -51,6 +51,8 @@ __all__ = [
 #: One table's columns, or several tables'.
 By: TypeAlias = str | Sequence[str] | Sequence[Sequence[str]]
 Columns: TypeAlias = str | Sequence[str]
+#: Parameters and the columns they name.
+Named: TypeAlias = Sequence[tuple[str, str]]
 
 _MOST_COLUMNS = 3
 _FEWEST_IN_PAIRS = 3
@@ -160,10 +162,7 @@ class _Asked:
 
 
 def coded_columns(
-    table: Table,
-    levels: Sequence[tuple[str, str]],
-    numbers: Sequence[tuple[str, str]],
-    searched: Sequence[str] = (),
+    table: Table, levels: Named, numbers: Named, searched: Sequence[str] = ()
 ) -> Table:
     """Return columns as codes, those of levels first; refuse columns of another type.
 

@@ -179,8 +179,9 @@ def coefficients(frame: NoisyFrame, theta: Vector, margin: Vector) -> Coefficien
     sets = level_sets(frame) if np.isfinite(margin).any() else ()
     theta = turned(frame) @ theta[: margin.size] if sets else theta[: margin.size]
     model[columns], half[columns] = theta, margin
-    clipped, errors = clipped_shares(frame.scaling)  # a model may be of the target's logarithm
-    half[1:][_about_another(scaling, clipped - errors)] = np.nan
+    clipped, errors, rest = clipped_shares(frame.scaling)  # a model may be of a logarithm
+    # The slope of a column that was clipped so far is about another column.
+    half[1:][np.maximum(clipped - errors, rest)[:-1] > MOST_CLIPPED] = np.nan
     coef, intercept = scaling.original_units(model)
     sides, largest = np.array([-1.0, 1.0]), np.finfo(np.float64).max
     with np.errstate(over="ignore"):
@@ -190,16 +191,6 @@ def coefficients(frame: NoisyFrame, theta: Vector, margin: Vector) -> Coefficien
     names = [scaling.names[place] for place in np.flatnonzero(frame.kept)]
     told = tuple(tuple(names[place] for place in each) for each in sets)
     return Coefficients(coef, intercept, slopes, constant, clipped, told)
-
-
-def _about_another(scaling: Scaling, shares: Vector) -> Flags:
-    """Return a mask of the features clipped so far that their slopes describe other columns."""
-    found: Flags = shares[:-1] > MOST_CLIPPED
-    for column, histogram in enumerate(scaling.histograms[:-1]):
-        if histogram is not None:
-            ends = float(scaling.low[column]), float(scaling.high[column])
-            found[column] |= clipped_rest(histogram, *ends, scaling.rows.value) > MOST_CLIPPED
-    return found
 
 
 def explained(sums: Noisy, widest: float) -> Measure | None:
@@ -219,17 +210,19 @@ def explained(sums: Noisy, widest: float) -> Measure | None:
     return Measure(*np.minimum([1.0 - rest / total, low, high], 1.0).tolist())
 
 
-def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector]:
+def clipped_shares(scaling: Scaling) -> tuple[Vector, Vector, Vector]:
     """At most which share of each column's rows was clipped, one standard error up; and the error.
 
-    The target is the last; both are 0 for columns that were not searched.
+    And the share of the few rows that differ from a column's most frequent value. The target is the
+    last; all are 0 for columns that were not searched.
     """
     limits = np.full(len(scaling.names), scaling.limit)
     limits[-1] = TARGET_LIMIT
     low, high = scaling.center - limits * scaling.scale, scaling.center + limits * scaling.scale
-    shares, errors = np.zeros((2, len(limits)))
+    shares, errors, rest = np.zeros((3, len(limits)))
     for column, histogram in enumerate(scaling.histograms):
         if histogram is not None:
-            ends = float(low[column]), float(high[column])
-            shares[column], errors[column] = clipped_share(histogram, *ends, scaling.rows.value)
-    return shares, errors
+            within = float(low[column]), float(high[column]), scaling.rows.value
+            shares[column], errors[column] = clipped_share(histogram, *within)
+            rest[column] = clipped_rest(histogram, *within)
+    return shares, errors, rest
