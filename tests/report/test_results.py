@@ -382,3 +382,5 @@ def test_an_area_that_may_be_any_is_not_exported():
     assert document["measures"][0] == {"name": "auc", "value": None, "interval": None}
     assert exported(curve, "csv").splitlines()[9].split(",")[1:4] == ["", "", ""]
     assert "not known" in str(curve.summary())
+    assert "0 to 100" not in str(curve.summary())
+    assert "0.00 to 1.00" not in str(curve.summary())

@@ -185,8 +185,8 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     used = "" if found.threshold == asked else f" ({on_grid} on the grid)"
     for each in fields(Classified)[1:]:
         measure: Measure | None = getattr(found, each.name)
-        known = measure and estimated(measure.value, measure.ends)
-        rows.append((_called(each.name), *(known or (NOT_KNOWN, NOT_KNOWN))))
+        known = _shown(measure.value, measure.ends) if measure else (NOT_KNOWN, NOT_KNOWN)
+        rows.append((_called(each.name), *known))
     above = f"with a score above {number(asked, 6)}{used}"
     caption = f"{counted.capitalize()} {above} are called positive"
     return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
