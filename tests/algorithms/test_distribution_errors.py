@@ -28,7 +28,7 @@ EVERY_DAY = {("two humps", "laplace"), ("seven atoms", "gaussian")}
 )
 def test_errors_are_at_most_those_stated(shape, kind):
     size, budget, relation = KINDS[kind]
-    found = ratios(shape, size, 2000, budget, relation, 120)
+    found = ratios(shape, size, 2000, budget, relation, 60)
     histograms = [own for name, (own, _) in found.items() if name.startswith("of ")]
     assert max(histograms) < 1.05 * CHANCE
     assert found["share"][0] < 1.05 * CHANCE
