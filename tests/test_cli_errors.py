@@ -298,6 +298,9 @@ REFUSED = {
         ("--unit who --exclude who", "--exclude names the unit 'who'"),
         ("-s visits.toml --exclude who", "--exclude names the unit 'who'"),
     ],
+    "survival workers.parquet --time income --event": [
+        ("city --epsilon 1", "the command names 'city', which in", "has type text"),
+    ],
     "fit workers.parquet --target income --epsilon 1 --exclude city -k": [
         ("30", "-k is 30", "fewer than the table's"),
         ("0", "-k is 0", "expected 'auto' or an integer"),

@@ -273,8 +273,14 @@ def unknown_column(parameter: str, name: str, source: str, known: Iterable[str])
     if len(parts := re.split(r"[;|\s]+", name)) > 1 and {*parts} <= {*header}:
         hint = f"give several as {usage_hint(parameter, parts)}"
     hint = delimiter_hint(header) or hint
-    said = parameter_name(parameter) if is_settable(parameter) else "the command"
-    return TableError(f"{said} names {name!r}, but {source} has no such column ({hint})")
+    return TableError(
+        f"{_namer(parameter)} names {name!r}, but {source} has no such column ({hint})"
+    )
+
+
+def _namer(parameter: str) -> str:
+    """Return the name of a parameter for columns, or the command where it has others for them."""
+    return parameter_name(parameter) if is_settable(parameter) else "the command"
 
 
 def delimiter_hint(header: Sequence[str]) -> str:
@@ -338,7 +344,7 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     elif parameter == "target" and in_words(column.type) == "text":
         advice = f"name the value that counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
-        f"{parameter_name(parameter)} names {column.name!r}, which in {schema.name} has type "
+        f"{_namer(parameter)} names {column.name!r}, which in {schema.name} has type "
         f"{declared}; expected a number or a boolean ({advice})"
     )
 
