@@ -180,6 +180,8 @@ def widened(method, name, values):
         low, high = np.maximum(low - below, 0.0), np.minimum(high + above, 1.0)
     else:
         low, high = low / below, high * above
+    if method == "roc":
+        high = np.minimum(high, 1.0)  # an area is off by no more
     return rounded(np.stack([low, expected, high], axis=-1))
 
 

@@ -306,7 +306,7 @@ def bad():
         "pos_label is 'yes', but a Table": (model, (table,), {"pos_label": "yes"}),
         "model is of type KendallSelector": (nolook.KendallSelector(), (X, y), {}),
         "model is of type int": (3, (X, y), {}),
-        "has 3 classes": (three, (X, y), {"other_rows": True, "pos_label": 2}),
+        "has 3 classes": (three, (X, y), {"other_rows": True, "pos_label": 7}),
         "the target is None": (model, (X,), {}),
         "a target is given with a Table": (model, (table, y), {}),
         "the Table has no target": (model, (nolook.read_table(frame),), {}),

@@ -67,8 +67,11 @@ class ModelScores:
         self.bounds = (0.0, 1.0) if self.probabilities else known or (-math.inf, math.inf)
         classes = list(getattr(model, "classes_", ()))
         self.pos_label = pos_label if pos_label is not None else classes[-1] if classes else 1
-        if len(classes) > 2:
-            raise ParameterError(f"model has {len(classes)} classes; expected 2")
+        if len(classes) > 2 and not (self.probabilities and self.pos_label in classes):
+            raise ParameterError(
+                f"model has {len(classes)} classes; expected 2 (or pos_label, one of them, and a "
+                "model with predict_proba)"
+            )
         # In a table, the positive class is 1 whatever the model calls it.
         self._place = classes.index(self.pos_label) if self.pos_label in classes else -1
         # Of two classes, a higher decision means the last.

@@ -1,7 +1,8 @@
 """Families of outcomes, a row of a table each: what their means are, and how these grow.
 
-A release of any family is followed in the same way. What differs is its mean as a function of the
-scores, how much targets vary about it, and whether what a row adds to a gradient has a bound.
+Curves are chosen in the same way for all, and the gradients of classes and counts followed in one
+(``descent.py``). What differs is the mean as a function of the scores, how much targets vary about
+it, and whether what a row adds to a gradient has a bound.
 """
 
 from __future__ import annotations
