@@ -88,7 +88,7 @@ def test_costs_with_many_zeros_have_a_model(people, fit, tmp_path):
         (("--exposure", "visits"), "--exposure names 'visits', which is not a feature; expected"),
         (
             ("--exposure", "days", "--select", "1"),
-            "--exposure is 'days' in a pipeline, whose selection may leave any column out",
+            "--exposure is 'days' in a pipeline, whose selection decides which columns are left",
         ),
         (
             ("--exposure", "days", "--method", "linear"),

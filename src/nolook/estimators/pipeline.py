@@ -177,7 +177,7 @@ class PrivatePipeline(PrivateRegressor):
             if (value := regressor.get_params().get(name)) is not None:
                 raise ParameterError(
                     f"{parameter_name(asked)} is {value!r} in a pipeline, whose "
-                    "selection may leave any column out (omit it, or the selection)"
+                    "selection decides which columns are left (omit it, or the selection)"
                 )
         if _has_classes(self):
             # The table that both parts read has them as 0 and 1.

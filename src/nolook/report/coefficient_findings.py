@@ -44,8 +44,7 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
         change = words.phrase("changed", target=words.target, by_scale=True)
         figures = (Figure(_picture(found, change, words.no_interval), about),)
     compared = contrasts(model)
-    selected = selected or model.chosen_ is not None
-    table = shown = _coefficient_table(model, compared, chosen=selected)
+    table = shown = _coefficient_table(model, compared)
     if len(found) > _MOST_PRINTED:
         kept = by_effect(found)[: _MOST_PRINTED - 1]
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
@@ -142,7 +141,7 @@ def _notes(
     return (purpose, phrase("model.shrunk"), *rest), (words.phrase("purpose_in_short"), *rest)
 
 
-def _coefficient_table(model: PrivateModel, compared: dict[str, str], *, chosen: bool) -> Table:
+def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     known, words = knows_intervals(model), words_of(model)
     starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
@@ -151,7 +150,7 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str], *, chosen:
 
     def cells(one: Coefficient, name: str, last: str = "") -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
-        shown = value if one.ends or chosen else NOT_KNOWN
+        shown = value if one.ends else NOT_KNOWN
         return name, shown, *((between,) * known), *((last,) * some)
 
     rows = []
@@ -164,7 +163,8 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str], *, chosen:
 
 
 def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:
-    estimates, lines = words_of(model).estimates_errors, sum(bool(one.ends) for one in found)
+    estimates = words_of(model).estimates_errors
+    lines = sum(one.ends is not None for one in found)
     return phrase(
         "model.about_intervals",
         estimates_errors=estimates,
