@@ -257,6 +257,7 @@ def test_a_decimal_comma_on_the_command_line_is_named(tmp_path, cli):
         done = cli("ecdf", path, "-c", "x", "-e", given)
         assert done.status == 2
         assert f"write {right} (see nolook ecdf --help)" in done.err
+    assert "write" not in cli("quantiles", path, "-c", "x", "--at", "0,5", "-e", "one").err
 
 
 def test_of_the_ends_of_a_column_nothing_empty_is_said(tmp_path, cli):

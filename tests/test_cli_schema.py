@@ -66,7 +66,7 @@ def test_levels_are_shown_in_the_terminal_alone(folder):
 
 @pytest.mark.parametrize("more", [[], ["--levels"]])
 def test_a_column_of_one_text_is_named_to_the_holder_alone(folder, more):
-    alone = "The same in all sampled rows: city."
+    alone = "Only one value in the sampled rows: city."
     for second in "01":
         table = TABLE.replace(f"{CANARY}0", "ward0").replace(f"{CANARY}1", f"ward{second}")
         (folder / "people.csv").write_text(table, "utf-8")

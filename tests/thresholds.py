@@ -54,9 +54,8 @@ COVERED = r"^\| {}.* \| \d+ \| \S+ \| (\S+) \| \S+ \| \S+ \|$"
 FROM_10_000 = r"^\| \w+ \| [15]0,000 \|"
 BEFORE_LINEAR = r"at k = 5\n(?:(?!#).*\n)*?- Best before `linear`(?:.*\n)*?  Moments .*"
 
-#: On how many of 12 tables, at every epsilon, what was planned came true. 10 were asked for: the
-#: narrowest interval falls short of being within a factor 2, since how closely columns go together
-#: decides it, which no plan knows; its range holds.
+#: On how many of 12 tables, at every epsilon, what was planned came true; 10 were asked for. How
+#: closely columns go together decides most other intervals, which no plan knows: their ranges hold.
 PLANS = {
     ("Narrowest interval of the linear regression", "within a factor 2"): 10,
     ("Narrowest interval of the linear regression", "held by the range"): 11,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tomllib
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,7 +26,7 @@ a = "number"
 "b, c" = {type = "boolean", true = ["JA"], false = ["NEIN"]}
 c = {type = "category", levels = ["A", "B", "..."]}
 d = {type = "date", pattern = "%d.%m.%Y"}
-e = {year_of = "d", years = [2020]}
+e = {year_of = "d"}
 y = {type = "number", use = "target", currency = ["CHF"], percent = false}
 z = "text"
 """
@@ -128,6 +129,10 @@ def test_odd_schemas_end_in_one_line(folder, name):
     if name not in ACCEPTED:
         assert len(str(found)) < 2_000
         assert str(found).isprintable()
+
+
+def test_what_is_damaged_is_a_schema():
+    assert nolook.Schema.from_dict(tomllib.loads(GOOD.decode("utf-8"))).used_as("target") == ("y",)
 
 
 @inputs(200)

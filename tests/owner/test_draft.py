@@ -61,12 +61,13 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
         (["12 %", "7.5%"], {"type": "number", "percent": True}),
         (["$12", "-$7.50"], {"type": "number", "currency": ["$"]}),
         (["", "NA", ""] * 20, {"type": "text"}),
-        (["1.0", "2.0", "", "17"] * 9, {"type": "integer"}),
+        (["1.0", "2.0", "", "17"] * 50, {"type": "integer"}),
+        (["1", "2", "3"] * 9, {"type": "number"}),
         (["1", "2.5", "k. A.", "3"] * 9, {"type": "number", "missing": ["k. A."]}),
         (["1", "2.5", "k. A.", "3", *["7"] * 9], {"type": "number"}),
         (
             ["1", "2", "3", "4", "UNKNOWN", "Unbekannt", "-"] * 9,
-            {"type": "integer", "missing": ["-", "UNKNOWN", "Unbekannt"]},
+            {"type": "number", "missing": ["-", "UNKNOWN", "Unbekannt"]},
         ),
         (
             ["ja", "nein", "keine Angabe"] * 9,
@@ -76,8 +77,8 @@ def drafted(tmp_path, cells, *, delimiter=",", encoding="utf-8", head="a"):
             ["2024-02-29", "2023-01-01", "unknown"] * 9,
             {"type": "date", "pattern": "%Y-%m-%d", "missing": ["unknown"]},
         ),
-        (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "integer"}),
-        (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "integer", "missing": ["-99"]}),
+        (["1", "2", "3", "4", "5", "elsewhere"] * 9, {"type": "number"}),
+        (["1", "2", "3", "4", "5", "-99"] * 9, {"type": "number", "missing": ["-99"]}),
         (["A", "B", "unknown"] * 20, {"type": "category", "levels": []}),
         (["A", "B", "?"] * 20, {"type": "category", "levels": [], "missing": ["?"]}),
     ],
@@ -247,7 +248,7 @@ def test_rows_of_a_sorted_table_are_sampled_from_all_of_it(tmp_path, ending):
         pq.write_table(table, path, row_group_size=60_000)
     made = draft_schema(path)
     assert made.levels["sex"] == [*("ABCDEF" if ending == ".csv" else "ADF")]
-    assert any(each.startswith("The same in all sampled rows: one.") for each in made.found)
+    assert any(each.startswith("Only one value in the sampled rows: one.") for each in made.found)
 
 
 def test_only_the_first_batches_of_a_long_table_are_read(tmp_path, monkeypatch):
@@ -287,16 +288,14 @@ def test_whole_numbers_by_other_names_are_features(tmp_path, name):
 
 def test_columns_of_0_and_1_are_drafted_as_such_in_many_rows(tmp_path):
     path = tmp_path / "t.csv"
-    for rows, kind in ((300, "boolean"), (100, "integer")):
+    for rows, kind in ((300, "boolean"), (100, "number")):
         path.write_text("out,z,n\n" + "".join(f"{i % 2}.0,{i % 3},{i % 2}\n" for i in range(rows)))
         made = draft_schema(path)
         kinds = [each["type"] for each in made.content["columns"].values()]
-        assert kinds == [kind, "integer", kind]
+        assert kinds == [kind, "integer" if rows == 300 else "number", kind]
         assert any("0 or 1 in all sampled rows: out, n" in each for each in made.found) == (
             kind == "boolean"
         )
-        schema = tmp_path / "t.toml"
-        schema.write_text(made.text.replace("draft = true", ""))
     assert draft_schema(path, target="out").content["columns"]["out"]["type"] == "boolean"
 
 
@@ -309,12 +308,31 @@ def test_codes_of_missing_numbers_are_found_in_stored_tables_too(tmp_path):
     assert "n: -99 may stand for a missing value (drafted so)." in made.found
 
 
+@pytest.mark.parametrize(("end", "delimiter"), [(",0", ";"), (".0", ",")])
+def test_whole_numbers_are_read_as_they_are_drafted(tmp_path, end, delimiter):
+    path = tmp_path / "t.csv"
+    rows = (f"{i % 7}{end}{delimiter}{i % 5}{end[0]}5\n" for i in range(240))
+    path.write_text(f"n{delimiter}x\n" + "".join(rows))
+    content = draft_schema(path).content
+    assert content["columns"]["n"] == {"type": "integer"}
+    (block,) = read_table(path, False, schema=Schema.from_dict(content)).batches()
+    assert block.shape == (2, 240)
+
+
+def test_a_target_that_rises_with_each_row_stays_one(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("k,y\n" + "".join(f"{i % 4},{i * i}\n" for i in range(300)))
+    content = draft_schema(path, target="y").content
+    assert content["columns"]["y"] == {"type": "integer", "use": "target"}
+    assert Schema.from_dict(content).used_as("target") == ("y",)
+
+
 def test_numbers_that_rise_with_each_row_are_no_feature(tmp_path):
     path, rises = tmp_path / "t.csv", np.cumsum(np.arange(300) % 3 + 1)
     for n, values in enumerate((rises, rises / 2, rises[:100], np.roll(rises, 5))):
         path.write_text("k,y\n" + "".join(f"{v},{i % 7}.5\n" for i, v in enumerate(values)))
         kind = draft_schema(path).content["columns"]["k"]["type"]
-        assert kind == ("identifier", "number", "integer", "integer")[n]
+        assert kind == ("identifier", "number", "number", "integer")[n]
 
 
 def test_columns_that_miss_in_most_rows_are_no_features(tmp_path):

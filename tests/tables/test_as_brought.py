@@ -146,7 +146,7 @@ def test_what_the_first_rows_show_is_said_to_the_holder_and_not_in_the_draft(tmp
     assert "Identifiers, not features: case." in said
     assert "place: some values differ only in case or white space" in said
     assert "Missing in the sampled rows: ill 33 %." in said
-    assert "The same in all sampled rows: all." in said
+    assert "Only one value in the sampled rows: all." in said
     assert settings(draft)["columns"]["ill"]["missing"] == ["k. A."]
     assert not re.search("Nord|nord|same|33 %", draft.text)
 

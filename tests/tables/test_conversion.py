@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from nolook.errors import ParameterError, TableError
 from nolook.tables.conversion import conversion
 from nolook.tables.derived import Derivation, derive
-from nolook.tables.schema import SETTINGS, ColumnSchema
+from nolook.tables.schema import SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import plain_numbers
 from tests.hostile.arbitrary import KINDS
@@ -178,6 +178,10 @@ def test_ways_to_write_a_number(text, settings, value):
 def test_an_integer_has_no_fraction():
     declared = ColumnSchema("integer")
     assert made([b"3", b"3.0", b"3.5", b"1e3", b"-7"], declared) == [3, 3, None, 1000, -7]
+    commas = declared.within(FileFormat(decimal=","))
+    assert made([b"3", b"3,0", b"3,5", b"-7,"], commas) == [3, 3, None, -7]
+    points = ColumnSchema("integer", thousands=".").within(FileFormat())
+    assert made([b"1.234", b"12", b"1.5"], points) == [1234, 12, None]
     _, convert = conversion(Column("a", pa.float64(), "double"), declared)
     assert convert(pa.array([3.0, 3.5, math.inf, None])).to_pylist() == [3, None, math.inf, None]
 

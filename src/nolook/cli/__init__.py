@@ -143,9 +143,9 @@ def _usage(error: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401 -- see 
     message = error.format_message().rstrip(".")
     if message.startswith("Got unexpected extra argument"):
         message += "; expected lists without blanks, such as age,height, or in quotes"
-    comma = re.search(r"(?<![^ =])(\d*),(\d+)(?= |$)", " ".join(arguments))
-    if comma and "valid number" in message:
-        message += f"; write {comma[1] or 0}.{comma[2]}"
+    comma = "(?:" + "|".join(re.findall(r"'(-[\w-]+)'", message)) + r")[ =](\d*),(\d+)(?!\S)"
+    if "valid number" in message and (found := re.search(comma, " ".join(arguments))):
+        message += f"; write {found[1] or 0}.{found[2]}"
     return f"{message} (see {command} --help)"
 
 

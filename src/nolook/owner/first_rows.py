@@ -90,9 +90,9 @@ def look(found: Sample) -> Iterator[str]:
         )
     for name, values in numbers.items():
         plain = columns[name]["type"] == "number" and columns[name].keys() <= {"type", "missing"}
-        if plain and len(values) >= LEAST_ROWS and not any(n % 1.0 for n in _known(values)):
+        if plain and len(values) >= _FEW_ROWS and not any(n % 1.0 for n in _known(values)):
             columns[name]["type"] = "integer"
-        if columns[name]["type"] != "boolean" and _counts(values):
+        if name != target and columns[name]["type"] != "boolean" and _counts(values):
             columns[name] = {"type": "identifier"}
             yield f"{name} numbers the rows, or is their order: it is not a feature."
     marks = [
@@ -118,7 +118,7 @@ def look(found: Sample) -> Iterator[str]:
     ]
     if alone:
         columns |= {name: columns[name] | {"use": "nothing"} for name in alone}
-        yield f"The same in all sampled rows: {listed(alone)}. Drafted as no features."
+        yield f"Only one value in the sampled rows: {listed(alone)}. Drafted as no features."
     yield from _followers(found)
 
 
@@ -176,9 +176,7 @@ def _written_oddly(found: Sample) -> Iterator[str]:
 def _counts(values: Vector) -> bool:
     """Tell whether numbers count the rows, or whole ones rise with each of many rows."""
     steps = np.diff(values)
-    regular = values[:1].tolist() in ([0.0], [1.0]) and bool(
-        (steps[:LEAST_ROWS] == steps[:1]).all()
-    )
+    regular = [*values[:1]] in ([0.0], [1.0]) and (steps[:LEAST_ROWS] == steps[:1]).all()
     many = len(values) >= (LEAST_ROWS if regular else _FEW_ROWS)
     return many and not (values % 1.0).any() and bool((steps > 0.0).all())
 

@@ -236,7 +236,7 @@ def dates_of(release: Any) -> dict[str, str]:  # noqa: ANN401 -- a result
     return {
         name: one.get("origin", "1970-01-01")
         for name, one in declared
-        if one.get("type") in {"date", "datetime"} and "parts" not in one
+        if one.get("type") in {"date", "datetime"}
     }
 
 

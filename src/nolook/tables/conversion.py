@@ -222,8 +222,7 @@ def _derived(*cells: Any, derived: Derivation, read: Sequence[Any], kind: Any) -
 
 def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
-    named, codes = named_levels(levels), codes_of(cells, levels)
-    place = len(named) if level == OTHERS else named.index(level)
+    codes, place = codes_of(cells, levels), [*named_levels(levels), OTHERS].index(level)
     return np.where(np.isnan(codes), np.nan, codes == place)
 
 
@@ -285,10 +284,8 @@ def _number_form(declared: ColumnSchema) -> str:
         between = _any_of(_alike(declared.thousands))
         digits = rf"(?:\d{{1,3}}(?:{between}\d{{2,3}})*{between}\d{{3}}|\d+)"
     point, percent = _escaped(declared.decimal or "."), "%?" if declared.percent else ""
-    whole = declared.type == "integer"
-    number = digits if whole else rf"(?:{digits}(?:{point}\d*)?|{point}\d+)"
-    if not (whole or percent):
-        number += r"(?:[eE][+-]?\d+)?"
+    exponent = "" if percent else r"(?:[eE][+-]?\d+)?"
+    number = rf"(?:{digits}(?:{point}\d*)?|{point}\d+){exponent}"
     sign, blank = rf"(?:[+-]|{_escaped(_MINUS)})", rf"{_any_of(_SPACES)}*"
     before, after = rf"{sign}?", ""
     if declared.currency:

@@ -147,8 +147,10 @@ class FileFormat:
     multiline : bool
         Whether a line break in quotes is part of its cell. By default every line is a row, so that
         a quote that is never closed spoils no other row.
-    decimal, thousands : str
-        The decimal sign, and what separates thousands, where a column declares no other.
+    decimal : str
+        The decimal sign, where a column declares no other.
+    thousands : str or None
+        What separates thousands, where a column declares no other.
     missing : tuple of str
         Words for a missing value, besides an empty cell.
     """
@@ -211,6 +213,7 @@ class ColumnSchema:
             "true and false have a word in common; expected each word in one of them": (
                 not set(self.true).isdisjoint(self.false)
             ),
+            "true or false is empty; expected words": not (self.true and self.false),
             'only one of true and false is given, but one alone is not enough (false = ["..."] '
             "for all other words)": (self.true == TRUE) != (self.false == FALSE),
         }
@@ -232,10 +235,13 @@ class ColumnSchema:
     def within(self, form: FileFormat) -> ColumnSchema:
         """Return the column with what its file declares where it declares nothing itself.
 
-        A column whose decimal sign is the file's sign of thousands has none of these.
+        A column whose decimal sign is the file's sign of thousands has none of these; whole numbers
+        may have the file's decimal sign between thousands.
         """
         decimal = self.decimal or form.decimal
         thousands = self.thousands or (None if form.thousands == decimal else form.thousands)
+        if self.type == "integer" and thousands == decimal:
+            decimal = "." if decimal == "," else ","
         missing = self.missing or form.missing
         return evolve(self, decimal=decimal, thousands=thousands, missing=missing)
 
@@ -542,8 +548,7 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         if name == "type" or value != getattr(usual, name)
     }
     if isinstance(declared, ColumnSchema) and declared.derived is not None:
-        kept = {"use": settings["use"]} if "use" in settings else {}
-        return declared.derived.to_settings() | kept
+        return declared.derived.to_settings() | {n: settings[n] for n in settings if n == "use"}
     if "levels" in settings:
         settings["levels"] = [OTHERS if each is None else each for each in settings["levels"]]
     return settings
