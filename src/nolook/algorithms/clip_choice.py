@@ -27,7 +27,7 @@ _LONGEST = 6  # bins that are looked at together: three octaves
 # falls steadily by a factor of at least this, times chance (a logarithm up to this).
 _PATHS, _HIDDEN, _MOST, _STEADY, _CHANCE = 2048, 20, 0.75, 0.6, 0.5
 # Of what clipping may move, weighed against the noise of all rows: that of groups is larger.
-_WEIGHT = 0.6
+_WEIGHT = 0.5
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 #: As of :func:`chosen_clip`.
