@@ -132,6 +132,10 @@ def test_an_evaluation_of_a_length_of_stay_is_refused():
     model = nolook.LinearRegression(100.0).fit(opened)
     with pytest.raises(nolook.ParameterError, match="'stay' goes from"):
         nolook.evaluate(model, opened)
+    frame = table.to_pandas()
+    model = nolook.LinearRegression(100.0).fit(frame[["x"]], frame["stay"])
+    with pytest.raises(nolook.ParameterError, match="'stay' goes from"):
+        nolook.evaluate(model, frame[["x"]], frame["stay"])
 
 
 def test_an_epsilon_that_is_not_used_is_refused():

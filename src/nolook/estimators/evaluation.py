@@ -197,7 +197,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     scores = ModelScores(model, _own_label(model, X, pos_label))
     if not other_rows:
         _check_private(model)
-    _check_two_classes(model, X)
+    _check_two_classes(model, X, y)
     own = asked_groups if scores.probabilities else None
     release = scores_release(budget.epsilon, groups=own, bounds=scores.bounds)
     plan = Plan.of(release, budget, random_state)
@@ -266,12 +266,12 @@ def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa
     return classes[int(label or 0)] if by_place else label
 
 
-def _check_two_classes(model: Any, X: object) -> None:  # noqa: ANN401
+def _check_two_classes(model: Any, X: object, y: object) -> None:  # noqa: ANN401
     """Refuse a model's own target that is a number: its range was released with the model."""
     low, high = getattr(model, "target_range_", (0.0, 1.0))
     names = getattr(getattr(model, "scaling_", None), "names", ("",))
-    own = isinstance(X, Table) and X.target_name == names[-1]
-    if own and max(-low, high) > _FAR:
+    target = X.target_name if isinstance(X, Table) else getattr(y, "name", None)
+    if target == names[-1] and max(-low, high) > _FAR:
         raise ParameterError(
             f"the model's target {names[-1]!r} goes from {low:.3g} to {high:.3g}, but "
             "evaluate judges models of two classes; expected a yes/no target (cross-validation "

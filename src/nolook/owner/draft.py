@@ -367,8 +367,9 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
             plain = {"type": "number", **each}
             yield from (plain | one for one in more if not one or any(one.values()))
     yield from ({"type": "boolean", "true": [yes], "false": [no]} for yes, no in _PAIRS)
-    yield from ({"type": "date", "pattern": pattern} for pattern in DATES)
-    yield from ({"type": "datetime", "pattern": pattern} for pattern in TIMES)
+    if found(r"^\d"):
+        yield from ({"type": "date", "pattern": pattern} for pattern in DATES)
+        yield from ({"type": "datetime", "pattern": pattern} for pattern in TIMES)
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
