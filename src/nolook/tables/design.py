@@ -407,7 +407,7 @@ def labels_of(levels: Levels | None, declared: ColumnSchema | None = None) -> tu
     """Return the labels of the codes of a category, or of a boolean as declared."""
     if levels is None:
         own = declared or ColumnSchema("boolean")
-        no, yes = (*own.false, OTHERS)[0], own.true[0]
+        no, yes = own.false[0], own.true[0]
         return f"not {yes}" if no == OTHERS else no, yes, GAP
     return (*named_levels(levels), *[OTHERS] * (None in levels), GAP)
 
