@@ -15,9 +15,8 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Vector
-from nolook.algorithms.histogram_location import read_linear
+from nolook.algorithms.histogram_fit import MagnitudeFit, fit_magnitudes, read_linear
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.algorithms.magnitude_fit import MagnitudeFit, fit_magnitudes
 from nolook.algorithms.node_counts import noisy_bins
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.privacy.guarantee import PureEvent, Relation

@@ -13,9 +13,8 @@ import numpy as np
 from attrs import frozen
 
 from nolook._arrays import Array, Flags, Places, Vector
-from nolook.algorithms.histogram_location import read_linear, read_rest
+from nolook.algorithms.histogram_fit import fit_magnitudes, read_linear, read_rest
 from nolook.algorithms.histogram_noise import BinNoise
-from nolook.algorithms.magnitude_fit import fit_magnitudes
 from nolook.kernels.histogram import linear_counts, magnitude_counts, magnitude_edges
 from nolook.statistics.histograms import Histograms, histograms_sensitivity
 
