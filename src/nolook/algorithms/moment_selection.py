@@ -20,7 +20,6 @@ name here        meaning
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -47,7 +46,8 @@ class NoisyProducts:
     rows: float  # released number of rows, at least 1
 
 
-class _Left(NamedTuple):
+@frozen(eq=False)
+class _Left:
     """The residual products and squares of the features once some are fitted."""
 
     products: Vector
@@ -128,9 +128,8 @@ def _fit(gram: Matrix, products: Vector, chosen: list[int]) -> _Left:
 def _best(gram: Matrix, products: Vector, chosen: list[int], pool: Flags) -> int:
     """Return the column of a pool that explains most of what is left."""
     left = _fit(gram, products, chosen)
-    gains = np.full(len(products), -np.inf)
-    gains[pool] = left.products[pool] ** 2 / left.squares[pool]
-    return int(gains.argmax())
+    gains = left.products[pool] ** 2 / left.squares[pool]
+    return int(np.flatnonzero(pool)[gains.argmax()])
 
 
 def _exchange(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) -> None:
@@ -159,8 +158,7 @@ def _in_order(gram: Matrix, products: Vector, chosen: list[int], wanted: Flags) 
 
     Features count from 0.
     """
-    left = np.zeros(len(products), dtype=np.bool_)
-    left[chosen] = True
+    left = np.isin(np.arange(len(products)), chosen)
     order: list[int] = []
     while len(order) < len(chosen):
         pool = _others(left & wanted, order)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from attrs import evolve, frozen
@@ -55,7 +55,8 @@ _LEAST_DEVIATION = 0.5  # rows
 _AnyEvent = TypeVar("_AnyEvent", bound=PureEvent | GaussianEvent)
 
 
-class Weighing(NamedTuple):
+@frozen
+class Weighing:
     """In what units rows are counted, and how many units of privacy there are.
 
     Parameters

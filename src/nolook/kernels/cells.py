@@ -26,6 +26,7 @@ _MAPS = (False, True)
 _TOGETHER = 1024
 
 
+# A tuple: compiled functions take its parts.
 class Cells(NamedTuple):
     """Borders of cells, indexed for search.
 

@@ -17,6 +17,7 @@ from nolook._compiled import compiled
 __all__ = ["Curves", "add_curves"]
 
 
+# A tuple: compiled functions take its parts.
 class Curves(NamedTuple):
     """Functions of some columns, all of it whole numbers of at most 2^19.
 

@@ -77,6 +77,7 @@ def _shorten(whole: Array, squared_radius: int, unit: int) -> tuple[Array, Array
     return totals, factors
 
 
+# A tuple: compiled functions take its parts.
 class Standard(NamedTuple):
     """Standardisation of columns: the arguments of `integer_rows` in ``moments.py``.
 
@@ -95,6 +96,7 @@ class Standard(NamedTuple):
         return self.center.size + (0 if self.curves is None else len(self.curves.values))
 
 
+# A tuple: compiled functions take its parts.
 class Whitening(NamedTuple):
     """A linear map of standard rows: ``spacing matrix (x - center)``, each entry cut to +-`most`.
 

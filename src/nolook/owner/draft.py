@@ -15,12 +15,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from attrs import evolve
+from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook._validation import check_path
@@ -102,7 +102,8 @@ _NOTES = {
 }
 
 
-class Draft(NamedTuple):
+@frozen
+class Draft:
     """A draft of a schema, the levels found in it, which it does not have, and what to check."""
 
     content: dict[str, Any]
@@ -220,8 +221,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             f"The table has {rows} rows, too few to distinguish categories from identifiers: check "
             f"{listed(unsure)} (drafted as categories)."
         )
-    how = ("skip",) if is_sheet else _FILE
-    file = {name: getattr(form, name) for name in how} | signs
+    file = {name: getattr(form, name) for name in (["skip"] if is_sheet else _FILE)} | signs
     return _draft(file, settings, columns | told, found, target)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._arrays import Array, Words
@@ -29,7 +30,8 @@ _MOST_NOISE = 17.0
 _SMALL = -32.0
 
 
-class ClassBlock(NamedTuple):
+@frozen(eq=False)
+class ClassBlock:
     """Some classes of a grid, shape (rows, columns)."""
 
     row: int  # of the first class
@@ -55,6 +57,7 @@ class Classes(Protocol):
         """Return a class's gap and size."""
 
 
+# A tuple: the parts of several are put together.
 class _Standing(NamedTuple):
     """Classes that could still win, and enclosures of their values."""
 

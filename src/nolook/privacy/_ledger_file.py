@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from attrs import frozen
 
 from nolook import _files
 from nolook._strength import six_digits
@@ -67,7 +69,8 @@ _RELEASES = """SELECT id, time, description, epsilon, delta, relation, state, re
     data, schema, about, output, who, unit FROM release LEFT JOIN details USING (id) ORDER BY id"""
 
 
-class Contents(NamedTuple):
+@frozen
+class Contents:
     """The entries that one transaction saw, as sealed; a release's details are its last six."""
 
     terms: tuple[Any, ...]

@@ -34,6 +34,7 @@ __all__ = ["Engine", "PartResult", "next_pieces", "packed", "state_of", "unpacke
 _LEVEL = 1
 
 
+# A tuple: its fields are an engine's columns, its values a row.
 class PartResult(NamedTuple):
     """The result of a part."""
 

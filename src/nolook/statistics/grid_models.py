@@ -56,6 +56,7 @@ def grid_model(theta: Array, squared_radius: int) -> tuple[Array, float]:
     return np.rint(np.ldexp(theta, -exponent)), math.ldexp(1.0, exponent)
 
 
+# A tuple: a total is updated with its parts.
 class RowBlock(NamedTuple):
     """Some rows in few bytes."""
 

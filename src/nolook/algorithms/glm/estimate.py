@@ -40,6 +40,7 @@ _PRIORS = np.geomspace(1e-5, 3.0, 16)  # columns and target are standardised
 _FIXED_POINT_STEPS = 4
 
 
+# A tuple: most callers unpack it.
 class Noisy(NamedTuple):
     """A released array, and the deviation of its noise: of a matrix's, on the diagonal."""
 
