@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import nolook
 from nolook.estimators.catalogue import METHODS, MODELS, SELECTORS, Entry, name_of
+from nolook.formats.files import one_line
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings, why_not_visible
 from nolook.report.picture import shortened
@@ -66,7 +67,7 @@ def test_effects_beyond_the_doubles_stay_finite():
 
 @given(st.text(min_size=1, max_size=200), st.integers(5, 60))
 def test_a_shortened_name_fits_and_keeps_both_ends(name, length):
-    short = shortened(name, length)
+    short, name = shortened(name, length), one_line(name)
     assert len(short) <= max(length, 1)
     if short != name:
         head, tail = short.split("…")[0], short.split("…")[-1]

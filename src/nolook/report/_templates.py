@@ -66,7 +66,7 @@ def template(name: str, package: str = "nolook.report") -> Template:
         trim_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"one_line": one_line, "unbroken": _unbroken}
-    environment.filters |= {"in_percent": in_percent, "svg": _svg}
+    own = {"in_percent": in_percent, "one_line": one_line, "svg": _svg, "unbroken": _unbroken}
+    environment.filters |= own
     environment.tests["name"] = lambda piece: isinstance(piece, Name)
     return environment.get_template(name)

@@ -20,7 +20,7 @@ from nolook.report.model_words import at_most, words_of
 from nolook.report.picture import Axis, Picture, Point
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, NOT_KNOWN, estimated, number, with_ends
+from nolook.report.wording import INTERVAL, NOT_KNOWN, estimated, number, with_ends
 
 __all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 
@@ -28,7 +28,6 @@ __all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 MOST_SHOWN = 20
 
 _MOST_PRINTED = 20  # rows of coefficients
-_INTERVAL = f"{CONFIDENCE} interval"
 
 
 def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Section:
@@ -157,7 +156,7 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     for one in found:
         name = f"{compared.get(one.name, one.name)}{' *' * (one.name in starred)}"
         rows.append(cells(one, name, words.last_cell(one) if one.ends else ""))
-    heads = ("Column", "Coefficient", *((_INTERVAL,) * known), *((words.last_head,) * some))
+    heads = ("Column", "Coefficient", *((INTERVAL,) * known), *((words.last_head,) * some))
     caption, last = words.phrase("coefficients_caption"), cells(intercept, intercept.name)
     return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 

@@ -21,12 +21,8 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     declared = {} if schema is None else schema.columns
     known = {*table._design.source_names, *declared}
     unused = [column for column in table._source.columns if column.name not in {"", *known}]
-    numbers = [
-        feature.name
-        for feature in table._design.features
-        if feature.levels is None and feature.name not in declared and is_identifier(feature.name)
-    ]
     plain = [each.name for each in table._design.features if each.levels is None]
+    numbers = [name for name in plain if name not in declared and is_identifier(name)]
     units = [name for name, column in declared.items() if column.type == "identifier"]
     units += [column.name for column in unused if is_identifier(column.name)]
     text = getattr(table._source.original, "kind", None) == CsvFile.kind

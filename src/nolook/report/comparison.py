@@ -12,7 +12,7 @@ from nolook._arrays import Vector
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import called
 from nolook.estimators.result import Result, Summary, frame
-from nolook.report.findings import Name, Table, Text, plain
+from nolook.report.findings import Table, Text, plain
 from nolook.report.model_words import MEASURES, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase
@@ -146,7 +146,7 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
 
 def _check_alike(parts: Sequence[Any], models: Sequence[Any]) -> None:
     """Refuse models whose coefficients are about different things."""
-    targets = [repr(plain(Name(part.scaling_.names[-1]))) for part in parts]
+    targets = [repr(plain(part.scaling_.names[-1])) for part in parts]
     kinds = [repr(part.kind.removesuffix(" model")) for part in parts]
     units = [_unit(model.privacy.unit) for model in models]
     for what, (one, other) in {"targets": targets, "kinds": kinds, "units": units}.items():

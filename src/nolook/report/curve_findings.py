@@ -14,7 +14,7 @@ from nolook.report.findings import Figure, Section, Table, Text
 from nolook.report.model_words import words_of
 from nolook.report.picture import Band, Line, Picture, around, axis
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE
+from nolook.report.wording import CONFIDENCE, INTERVAL
 
 __all__ = ["bent_columns", "curve_sections"]
 
@@ -107,8 +107,7 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
     target = scaling.names[-1]
     return Picture(
         phrase("curves.picture", column=name, target=target, family=family),
-        f"the line is the curve, the band its {CONFIDENCE} intervals, the steps below where rows "
-        "are",
+        f"the line is the curve, the band its {INTERVAL}s, the steps below where rows are",
         axis(name, low, high),
         axis(phrase("curves.height", target=target, family=family), bottom, top, decades=ratios),
         marks,

@@ -27,10 +27,9 @@ from nolook.report.findings import (
 from nolook.report.picture import Band, Line, Picture, Point, around, axis, rows_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
-    CONFIDENCE,
+    INTERVAL,
     NOT_KNOWN,
     day,
-    day_within,
     estimated,
     grid_in_words,
     number,
@@ -51,10 +50,9 @@ _TRIMMED = 0.05
 _MOST_TOLD = 3  # columns with a sentence of their own
 _STEPS = 600  # of a drawn curve
 _LARGEST = 1e300  # the grid of all doubles ends where no value is
-_INTERVAL = f"{CONFIDENCE} interval"
 
 
-def noise_and_sampling(errors: str, unit: Unit) -> str:
+def noise_and_sampling(unit: Unit, errors: str = f"Brackets hold {INTERVAL}s. They") -> str:
     """Return the note on the coverage of standard errors or intervals."""
     return phrase("release.covered", errors=errors, unit=unit)
 
@@ -79,10 +77,10 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     half = _SHARES.index(0.5)
     middle, ends = read.shown(half)
     known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
-    covered = noise_and_sampling("Intervals", unit)
+    covered = noise_and_sampling(unit, "Intervals")
     table = Table(
         "The distribution in a few numbers",
-        ("Measure", "Value", _INTERVAL),
+        ("Measure", "Value", INTERVAL),
         (
             *((f"{100 * p:g} % lie at or below", *read.shown(i)) for i, p in enumerate(_SHARES)),
             (f"Mean without {100 * _TRIMMED:g} % at either end", *_trimmed_mean(ecdf, read)),
@@ -93,10 +91,10 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         ecdf,
         what="distribution of",
         of=column,
-        cards=(("Median", middle, f"{_INTERVAL} {ends}" if known else ends),),
+        cards=(("Median", middle, f"{INTERVAL} {ends}" if known else ends),),
         question=(": how the values of ", Name(column), " are distributed"),
         conclusion=(sentence("release.where", read=read, counted=counted),),
-        certainty=(*((f"The {_INTERVAL} of the median is {ends}.",) * known), covered),
+        certainty=(*((f"The {INTERVAL} of the median is {ends}.",) * known), covered),
         sections=(what_was_found(table, (phrase("release.free"), covered), picture),),
         settings=(("Column", column), ("Thresholds", grid_in_words(ecdf.grid, whole=whole))),
     )
@@ -130,18 +128,12 @@ class _Quantiles:
         """Return a quantile and its interval; with one end, on which side of it the quantile is."""
         low, high = self.bounds[place].tolist()
         if self.inside[place]:
-            return self.estimated(self.values[place], (low, high))
+            return estimated(self.values[place], (low, high), origin=self.origin)
         if math.isinf(low) and math.isinf(high):
             return NOT_KNOWN, NOT_KNOWN
         side, end = ("at most", high) if math.isinf(low) else ("at least", low)
         words = number(end, 6) if self.origin is None else day(end, self.origin)
         return f"{side} {words}", f"no {'lower' if math.isinf(low) else 'upper'} end"
-
-    def estimated(self, value: float, ends: tuple[float, float]) -> tuple[str, str]:
-        """Return a value of the column and its interval."""
-        if self.origin is None:
-            return estimated(value, ends)
-        return day_within(value, ends, self.origin)
 
     @property
     def outer(self) -> int | None:
@@ -167,7 +159,7 @@ def _trimmed_mean(ecdf: ECDF, read: _Quantiles) -> tuple[str, str]:
     low = mean - ecdf.distribution_.mean_step(_TRIMMED) - NORMAL_95 * error
     if not (read.inside.all() and math.isfinite(low)):
         return NOT_KNOWN, NOT_KNOWN
-    return read.estimated(mean, (low, mean + NORMAL_95 * error))
+    return estimated(mean, (low, mean + NORMAL_95 * error), origin=read.origin)
 
 
 def quantiles_findings(found: Quantiles) -> Findings:
@@ -176,9 +168,9 @@ def quantiles_findings(found: Quantiles) -> Findings:
     read = _columns(found)
     rows = tuple((one.column, *map(one.cell, range(len(one.shares)))) for one in read)
     share = f"a share of the {unit.counted}s"
-    caption = f"The value at or below which {share} lies, and its {_INTERVAL}"
+    caption = f"The value at or below which {share} lies, and its {INTERVAL}"
     table = Table(caption, ("Column", *(f"{100 * p:g} %" for p in found.shares)), rows)
-    covered = noise_and_sampling("Intervals", unit)
+    covered = noise_and_sampling(unit, "Intervals")
     return findings_of(
         found,
         what="quantiles of",
@@ -187,7 +179,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
         sections=(what_was_found(table, (covered,), *_quantiles_picture(found)),),
         question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
         conclusion=_middles(read, f"{unit.counted}s"),
-        certainty=(noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit),),
+        certainty=(noise_and_sampling(unit),),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(found.grids.get(name), whole=whole))
             for name, whole in zip(found.names, found.whole, strict=True)
@@ -223,11 +215,8 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
 
 def _columns(found: Quantiles) -> list[_Quantiles]:
     """Return the quantiles of each column."""
-    origins = map(dates_of(found).get, found.names)
-    parts = zip(found.values, found.ends, origins, strict=True)
-    return [
-        _Quantiles(name, found.shares, *own) for name, own in zip(found.names, parts, strict=True)
-    ]
+    columns, dates = zip(found.names, found.values, found.ends, strict=True), dates_of(found)
+    return [_Quantiles(n, found.shares, at, ends, dates.get(n)) for n, at, ends in columns]
 
 
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:

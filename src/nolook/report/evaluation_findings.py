@@ -46,14 +46,14 @@ def evaluation_findings(found: Evaluation) -> Findings:
             ("Positive class", scored.positive),
             ("The model was fitted", "on other rows" if found.other_rows else "not said on what"),
             ("Thresholds", curve_grid(found.roc)),
-            *(() if test is None else (("Groups", str(test.groups)),)),
+            ("Groups", None if test is None else str(test.groups)),
         ),
         question=(": how well the model ", Name(scored.score), " predicts ", *two_classes(scored)),
         conclusion=(
             sentence("scores.ranks", curve=found.roc, score="the model"),
             *(silent if test is None else (calibration_said(test),)),
         ),
-        certainty=(noise_and_sampling("Brackets hold 95 % intervals. They", found.privacy.unit),),
+        certainty=(noise_and_sampling(found.privacy.unit),),
         cautions=(
             *unseen_words(found.roc, scored.target, found.roc.base_rate_interval_),
             *_about_model(found),

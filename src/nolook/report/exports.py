@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nolook.formats.files import one_line
-from nolook.report.findings import Table, plain, texts
+from nolook.report.findings import Table, plain
 from nolook.report.picture import BARS
 from nolook.report.sections import cautions
 from nolook.tables.schema import as_schema
@@ -45,7 +45,6 @@ def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
 def _json(found: Any) -> str:  # noqa: ANN401
     """Return the sentences of a report and the numbers of a release; null is unknown."""
     content = found.content()
-    columns = {name: list(map(_known, each)) for name, each in found._columns().items()}
     document = {
         "kind": found.kind,
         "headline": plain(content.headline),
@@ -57,7 +56,7 @@ def _json(found: Any) -> str:  # noqa: ANN401
             {"name": each.name, "value": _known(each.value), "interval": _known(each.ends)}
             for each in found.measures
         ],
-        "columns": columns,
+        "columns": {name: [*map(_known, each)] for name, each in found._columns().items()},
         "read_options": found.read_options,
         "privacy": found.privacy.to_dict(),
     }
@@ -89,10 +88,6 @@ def _csv(found: Any) -> str:  # noqa: ANN401 -- a result
     return out.getvalue()
 
 
-def _rows(table: Table) -> list[list[str]]:
-    return [*map(texts, filter(None, (*table.rows, table.foot)))]
-
-
 def _in_markdown(text: str) -> str:
     return _MARKDOWN.sub(r"\\\g<0>", text)
 
@@ -102,16 +97,14 @@ def _in_latex(text: str) -> str:
 
 
 def _markdown(table: Table) -> str:
-    heads, *rows = ([*map(_in_markdown, row)] for row in (table.heads, *_rows(table)))
+    heads, *rows = ([*map(_in_markdown, row)] for row in table.texts())
     rule = ["---", *["---:"] * (len(heads) - 1)]
     lines = [f"| {' | '.join(row)} |" for row in (heads, rule, *rows)]
     return "\n".join([one_line(table.caption), "", *lines, ""])
 
 
 def _latex(table: Table) -> str:
-    heads, *rows = (
-        " & ".join(map(_in_latex, row)) + r" \\" for row in (table.heads, *_rows(table))
-    )
+    heads, *rows = (" & ".join(map(_in_latex, row)) + r" \\" for row in table.texts())
     columns = "l" + "r" * (len(table.heads) - 1)
     head = [f"% {one_line(table.caption)}", rf"\begin{{tabular}}{{{columns}}}", r"\hline"]
     return "\n".join([*head, heads, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])

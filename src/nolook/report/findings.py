@@ -33,7 +33,6 @@ __all__ = [
     "in_percent",
     "listed",
     "plain",
-    "texts",
     "unseen_levels",
     "unseen_words",
 ]
@@ -72,11 +71,6 @@ def in_percent(share: float) -> str:
     ('54 %', '0.2 %', '0 %')
     """
     return f"{100.0 * share:{'.0f' if share >= 0.01 else '.1g'}} %"
-
-
-def texts(row: Sequence[str | float]) -> list[str]:
-    """Return the cells of a table's row on a line each; numbers are shares."""
-    return [one_line(cell) if isinstance(cell, str) else in_percent(cell) for cell in row]
 
 
 def listed(names: Sequence[str], most: int) -> tuple[str, ...]:
@@ -145,6 +139,14 @@ class Table:
     #: A last row set apart from the others.
     foot: tuple[str, ...] = ()
 
+    def texts(self) -> list[list[str]]:
+        """Return the heads and the cells of all rows, on a line each."""
+        return [
+            [one_line(cell) if isinstance(cell, str) else in_percent(cell) for cell in row]
+            for row in (self.heads, *self.rows, self.foot)
+            if row
+        ]
+
 
 @frozen
 class Figure:
@@ -208,7 +210,8 @@ class Findings:
     needed: tuple[str, ...]
     cards: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
-    settings: tuple[tuple[str, str], ...]
+    #: What was asked for; a page leaves out what has no value.
+    settings: tuple[tuple[str, str | None], ...]
     #: What the table was asked; follows its name.
     question: Text = ""
     #: The answer in a sentence or two, from estimates and their intervals.

@@ -6,13 +6,13 @@ from nolook.algorithms.cross_validation import Estimate
 from nolook.estimators.folds import CrossValidation
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, findings_of
+from nolook.report.model_words import HIDDEN
 from nolook.report.picture import Picture, Point, rows_picture
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, count, estimated
+from nolook.report.wording import INTERVAL, count, estimated
 
 __all__ = ["folds_findings"]
 
-_HIDDEN = "not distinguishable from noise"
 _NO_MODEL = "not estimated: a fit's private test failed"
 
 
@@ -20,27 +20,27 @@ def folds_findings(found: CrossValidation) -> Findings:
     """Return the findings of a cross-validation: errors on unseen rows, fold by fold."""
     folds = len(found.scores)
     rows = tuple(
-        (f"Fold {place}", *_score(score, _HIDDEN if fitted else _NO_MODEL))
+        (f"Fold {place}", *_score(score, HIDDEN if fitted else _NO_MODEL))
         for place, (score, fitted) in enumerate(zip(found.scores, found.fitted, strict=True), 1)
     )
-    value, ends = mean = _score(found.mean, _HIDDEN if all(found.fitted) else _NO_MODEL)
+    value, ends = mean = _score(found.mean, HIDDEN if all(found.fitted) else _NO_MODEL)
     caption = f"{found.measure} on rows that the model has not seen"
-    heads = "Fold", found.measure, f"{CONFIDENCE} interval"
+    heads = "Fold", found.measure, INTERVAL
     table = Table(caption, heads, rows, foot=("Mean", *mean))
-    unit, positive = found.privacy.unit, found.read_options.get("positive")
+    unit = found.privacy.unit
     weaker, fits = phrase("scores.weaker"), count(folds - 1, "fit")
-    notes = noise_and_sampling("Intervals", unit), weaker
+    notes = noise_and_sampling(unit, "Intervals"), weaker
     return findings_of(
         found,
         found.target,
         what="cross-validation of a model of",
         of=found.target,
-        cards=((f"Mean {found.measure}", value, f"{CONFIDENCE} interval {ends}" if ends else ""),),
+        cards=((f"Mean {found.measure}", value, f"{INTERVAL} {ends}" if ends else ""),),
         sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(
             ("Method", found.method),
             ("Target", found.target),
-            *((("Positive class", positive),) if positive else ()),
+            ("Positive class", found.read_options.get("positive")),
             ("Folds", f"{folds}; each {unit.protected} drew its own at random"),
             ("Budget", f"{count(folds, 'equal part')}: {fits} and an evaluation"),
         ),
@@ -50,7 +50,7 @@ def folds_findings(found: CrossValidation) -> Findings:
             f" of {unit.counted}s that they were not fitted to",
         ),
         conclusion=(sentence("scores.folds", found=found),),
-        certainty=(noise_and_sampling(f"Brackets hold {CONFIDENCE} intervals. They", unit), weaker),
+        certainty=(noise_and_sampling(unit), weaker),
     )
 
 
@@ -64,7 +64,7 @@ def _picture(found: CrossValidation) -> tuple[Picture, ...]:
     guessing = 0.5 if found.measure == "AUC" else 0.0
     points = [Point(s.value, place, s.interval, name=name) for place, (name, s) in enumerate(shown)]
     title = f"The {found.measure} of each fold in predicting {found.target}"
-    about = title, f"points are scores, lines {CONFIDENCE} intervals"
+    about = title, f"points are scores, lines {INTERVAL}s"
     return (rows_picture(*about, f"{found.measure} on rows not seen before", points, guessing),)
 
 

@@ -41,7 +41,7 @@ from nolook.report.picture import (
 )
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
-    CONFIDENCE,
+    INTERVAL,
     NOT_KNOWN,
     day,
     estimated,
@@ -57,7 +57,6 @@ __all__ = ["comparison_findings", "survival_findings"]
 _LEAST_P = 0.001
 _CARDS = 3  # groups with a card of their own
 _MISSING = "rows with any are left out"
-_INTERVAL = f"{CONFIDENCE} interval"
 
 
 def comparison_findings(found: GroupComparison) -> Findings:
@@ -70,7 +69,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     pairs = tuple(_pair(found, pair) for pair in found.pairs)
     captions = "Groups", "Differences and probabilities of a higher value"
-    means, differences = (f"{caption}, with {_INTERVAL}s" for caption in captions)
+    means, differences = (f"{caption}, with {INTERVAL}s" for caption in captions)
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
     notes = (*overall, phrase("groups.about", found=found, moved=_moved(found)))
     section = Section("found", FOUND, (), tuple(_picture(found)), tables, notes)
@@ -93,7 +92,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
         question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
         conclusion=(*_said(found), *overall),
-        certainty=(noise_and_sampling(f"{_INTERVAL}s", unit),),
+        certainty=(noise_and_sampling(unit, f"{INTERVAL}s"),),
     )
 
 
@@ -225,7 +224,7 @@ def _picture(found: GroupComparison) -> Iterator[Figure]:
         points = [Point(value, place, (low, high), name=group)
                   for place, (group, value, low, high, *_) in groups if low <= high]  # fmt: skip
         title = f"How often {found.value} is true"
-        yield Figure(rows_picture(title, f"lines are {_INTERVAL}s", "share", points))
+        yield Figure(rows_picture(title, f"lines are {INTERVAL}s", "share", points))
 
 
 def _distributions(found: GroupComparison) -> Picture:
@@ -238,12 +237,10 @@ def _distributions(found: GroupComparison) -> Picture:
         across = each.points[(each.points >= low) & (each.points <= high)]
         up, error = each.cdf(across), each.cdf_error(across)
         curves.append((group, (across, up), (across, up - 2 * error, up + 2 * error)))
-    title = f"The share of each group up to each value of {found.value}"
-    about, errors = "share of the group", "two standard errors on either side"
     shown = axis(found.value, low, high)
     if (origin := dates_of(found).get(found.value)) is not None:
         shown = evolve(shown, ticks=tuple((at, day(at, origin)) for at, _ in shown.ticks))
-    return groups_picture(title, shown, about, curves, errors)
+    return groups_picture(shown, curves, "two standard errors on either side")
 
 
 def survival_findings(found: SurvivalCurve) -> Findings:
@@ -258,9 +255,9 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     overall = _tested("log_rank", found, _largest_gap(found, places))
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
-    table = Table(f"Survival by {found.time}, with {_INTERVAL}s", heads, rows)
-    of_curves = list(zip(names, found.curves, strict=True))
-    medians = (("Median", _median_cell(curve), f"of {name}") for name, curve in of_curves[:_CARDS])
+    table = Table(f"Survival by {found.time}, with {INTERVAL}s", heads, rows)
+    first = zip(names[:_CARDS], found.curves, strict=False)
+    medians = (("Median", _median_cell(curve), f"of {name}") for name, curve in first)
     card = ("p-value", _p_value(found.p_value), "log-rank test, small if groups differ")
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):
@@ -288,7 +285,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         cautions=_unseen(found, found.event, events),
         question=sentence("groups.when", event=found.event, level=found.level, time=found.time),
         conclusion=(*(_median_said(found, place) for place in range(len(names))), *overall),
-        certainty=(noise_and_sampling(f"{_INTERVAL}s", found.privacy.unit),),
+        certainty=(noise_and_sampling(found.privacy.unit, f"{INTERVAL}s"),),
     )
 
 
@@ -313,7 +310,7 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
     if curve.median()[0] is None:
         return sentence("groups.no_median" if curve.known else "groups.unknown", group=group)
     value, ends = _median(curve)
-    interval = f"{_INTERVAL} {ends}"
+    interval = f"{INTERVAL} {ends}"
     return sentence("groups.median", group=group, time=found.time, value=value, interval=interval)
 
 
@@ -328,13 +325,12 @@ def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
         (name, (each.times, each.survival), (each.times, each.low, each.high))
         for name, each in zip(found.groups, found.curves, strict=True)
     ]
-    title, interval = f"Survival by {found.time}", f"{_INTERVAL}s"
-    picture = groups_picture(title, across, "share without the event", curves, interval)
+    picture = groups_picture(across, curves, f"{INTERVAL}s", "share without the event")
     at = [place for place, _ in across.ticks]
     below = []
     for name, each, _ in zip(found.groups, found.curves, DASHES, strict=False):
         risks = np.interp(at, each.times, each.at_risk, right=np.nan)
         numbers = tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)
         below.append((f"at risk, {name}", numbers))
-    legend = f"{picture.legend}, numbers below those at risk"
-    return evolve(picture, legend=legend, below=tuple(below))
+    title, legend = f"Survival by {found.time}", f"{picture.legend}, numbers below those at risk"
+    return evolve(picture, title=title, legend=legend, below=tuple(below))

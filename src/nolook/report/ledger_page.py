@@ -67,10 +67,10 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
         subject = f"protects a {details.unit}"
     elif details.unit:
         subject += f", protecting a {details.unit}"
-    output = () if details.output is None else (f"in {details.output}",)
+    output = details.output and f"in {details.output}"
     by = f", by {details.who}" if details.who else ""
     time = f"{entry.time.removesuffix('+00:00').replace('T', ' ')} UTC{by}"
-    return tuple(map(one_line, (*[subject] * bool(subject), *output, time)))
+    return tuple(map(one_line, filter(None, (subject, output, time))))
 
 
 def _release(entry: LedgerEntry) -> tuple[object, ...]:

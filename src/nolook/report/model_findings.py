@@ -45,7 +45,7 @@ def model_findings(model: PrivateModel) -> Findings:
         settings = selection_settings(selector)
         by, offered = "selector", selector.n_features_in_
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
-    words, positive = explanation_of(part), positive_class(model)
+    words = explanation_of(part)
     regression: tuple[Section, ...] = ()
     if part.detected_:
         shown = coefficient_section(part, selected=selector is not None)
@@ -63,12 +63,12 @@ def model_findings(model: PrivateModel) -> Findings:
         cards=words_of(part).cards() if part.detected_ else (),
         sections=(*before, *regression, *_scales(part), *after),
         settings=(
-            *([("Model", made)] if (made := formula_of(target, model.read_options)) else []),
+            ("Model", formula_of(target, model.read_options)),
             ("Target", target),
-            *([] if positive is None else [("Positive class", positive)]),
+            ("Positive class", positive_class(model)),
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),
-            *parameters_of(part, "Parameters of the method"),
+            parameters_of(part, "Parameters of the method"),
             *settings,
         ),
         question=sentence("model.question", target=target, used=used),

@@ -18,7 +18,7 @@ from nolook.estimators.result import Coefficient, Ends, Measure
 from nolook.report.findings import Name, Section, Table, Text
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
-    CONFIDENCE,
+    INTERVAL,
     NOT_ESTIMATED,
     NOT_KNOWN,
     estimated,
@@ -29,8 +29,19 @@ from nolook.report.wording import (
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 from nolook.tables.schema import as_schema
 
-__all__ = ["HIDDEN", "MEASURES", "WORDS", "LinearWords", "at_most", "positive_class", "words_of"]
+__all__ = [
+    "HIDDEN",
+    "LARGEST_EXPONENT",
+    "MEASURES",
+    "WORDS",
+    "LinearWords",
+    "at_most",
+    "positive_class",
+    "words_of",
+]
 
+#: Beyond it, the exponential of a number is no double.
+LARGEST_EXPONENT = 700.0
 #: Stands where a number would that noise hides.
 HIDDEN = "not distinguishable from noise"
 
@@ -53,7 +64,6 @@ MEASURES = {
 _JUDGED_BY = ("median_error", "r2", "auc", "deviance_explained")  # the first that is known
 _SOMETIMES = ("p90_error", "rmse")  # what only some fits have
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
-_LARGEST = 700.0  # whose exponential is a double
 
 
 @frozen
@@ -164,7 +174,7 @@ class LinearWords:
     def fit(self) -> Section:
         """Describe the fit of a model to the training rows."""
         heading, measures, limits = "How well it fits", self._measures(), self.predictions()
-        if all(measure.value is None for measure in measures):
+        if all(one.value is None for one in measures):
             silent = phrase(
                 "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
             )
@@ -175,7 +185,7 @@ class LinearWords:
             else (MEASURES[one.name][2], *estimated(one.value, one.ends, self.no_interval))
             for one in measures
         )
-        heads = ("Measure", "Estimate", f"{CONFIDENCE} interval")
+        heads = ("Measure", "Estimate", INTERVAL)
         table, about = Table(self.phrase("fit_caption"), heads, rows), self.about_measures()
         note = (about, " ", *((limits,) if isinstance(limits, str) else limits))
         return Section("fit", heading, tables=(table,), notes=(note,), printed=(table, about))
@@ -306,7 +316,7 @@ def at_most(share: float) -> str:
 
 def _in_percent(logarithm: float) -> float:
     """Return a difference of logarithms as percent of what they are of."""
-    return 100.0 * math.expm1(min(logarithm, _LARGEST))
+    return 100.0 * math.expm1(min(logarithm, LARGEST_EXPONENT))
 
 
 def _steps(value: float, ends: Ends, scaled: Callable[[float], float]) -> dict[str, object]:

@@ -11,12 +11,12 @@ from attrs import evolve, frozen
 
 from nolook._arrays import Vector
 from nolook.estimators.result import Ends
+from nolook.formats.files import one_line
 from nolook.report.wording import number
 
 __all__ = [
     "BARS",
     "DASHES",
-    "LONGEST_NAME",
     "Axis",
     "Band",
     "Curve",
@@ -57,6 +57,11 @@ class Axis:
         # Halves, as the whole may exceed the largest double.
         share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         return min(max(share, 0.0), 1.0)
+
+    def left(self, ends: Ends) -> list[tuple[float, int]]:
+        """Return the ends of the axis that an interval goes beyond, with the sign of each side."""
+        sides = zip(ends, (self.low, self.high), (-1, 1), strict=True)
+        return [(limit, sign) for end, limit, sign in sides if end * sign > limit * sign]
 
 
 @frozen(eq=False)
@@ -171,7 +176,7 @@ def rows_picture(
 
 
 def groups_picture(
-    title: str, across: Axis, share: str, curves: Iterable[Curve], about: str
+    across: Axis, curves: Iterable[Curve], about: str, share: str = "share of the group"
 ) -> Picture:
     """Return a picture of shares by group, as many as can be told apart.
 
@@ -184,11 +189,12 @@ def groups_picture(
         lines.append(Line(*line, name, dash=dash))
     legend = ", ".join(f"{one.dash}: {one.label}" for one in lines)
     marks: tuple[Mark, ...] = (*bands, *lines)
+    title = f"The share of each group up to each value of {across.label}"
     return Picture(title, f"{legend}; bands are {about}", across, axis(share, 0.0, 1.0), marks)
 
 
-def shortened(name: str, length: int) -> str:
-    """Cut the middle out of a long name; wide letters count twice.
+def shortened(name: str, length: int = LONGEST_NAME) -> str:
+    """Return a name on one line, without the middle of a long one; wide letters count twice.
 
     Both ends stay: columns made from categories differ at the end.
 
@@ -197,6 +203,7 @@ def shortened(name: str, length: int) -> str:
     >>> shortened("a_very_long_name_of_a_column=category", 16)
     'a_very_…category'
     """
+    name = one_line(name)
     if width(name) <= length:
         return name
     head, tail = "", ""

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from nolook._validation import require
 from nolook.formats.files import one_line
-from nolook.report.picture import LONGEST_NAME, Axis, Band, Line, Picture, Point, shortened
+from nolook.report.picture import Axis, Band, Line, Picture, Point, shortened
 
 __all__ = ["draw_on"]
 
@@ -40,7 +40,7 @@ def draw_on(picture: Picture, ax: Axes = None) -> Axes:
     ax.set_xticks(*zip(*picture.across.ticks, strict=True))
     if picture.rows:
         named = [one for one in picture.marks if isinstance(one, Point) and one.name is not None]
-        names = [_plain(shortened(one_line(one.name or ""), LONGEST_NAME)) for one in named]
+        names = [_plain(shortened(one.name or "")) for one in named]
         ax.set_yticks([one.up for one in named], names)
         ax.set_ylim(picture.up.high, picture.up.low)
         ax.set_title(_plain(picture.legend), fontsize="small")
@@ -67,10 +67,8 @@ def _point(one: Point, picture: Picture, ax: Axes) -> None:
     if one.ends is not None:
         level = (one.up, one.up) if picture.rows else (one.across, one.across)
         ax.plot(*((one.ends, level) if picture.rows else (level, one.ends)), color=colour)
-        limits = picture.across.low, picture.across.high
-        for end, limit, sign in zip(one.ends, limits, (-1, 1), strict=True):
-            if picture.rows and end * sign > limit * sign:
-                ax.plot(limit, one.up, "<>"[sign > 0], color=colour, clip_on=False)
+        for limit, sign in picture.across.left(one.ends) if picture.rows else ():
+            ax.plot(limit, one.up, "<>"[sign > 0], color=colour, clip_on=False)
     filled = "white" if one.sure is False else colour
     shape = "x" if one.sure is None else "o"
     ax.plot(one.across, one.up, shape, color=colour, markerfacecolor=filled)

@@ -21,7 +21,7 @@ from nolook.report.findings import Findings, Name, Section, Table, Text, finding
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
-    CONFIDENCE,
+    INTERVAL,
     NOT_KNOWN,
     estimated,
     grid_in_words,
@@ -47,7 +47,6 @@ __all__ = [
 ]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
-_INTERVAL = f"{CONFIDENCE} interval"
 _MOST_DRAWN = 2000  # points of a curve
 
 _NAMES = {
@@ -57,7 +56,7 @@ _NAMES = {
     "f1": "F1",
 }
 _DIAGONAL = np.array([0.0, 1.0])
-_CURVE = f"the private curve, its {_INTERVAL}, and the straight line of guessing"
+_CURVE = f"the private curve, its {INTERVAL}, and the straight line of guessing"
 
 
 def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
@@ -80,7 +79,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
         question=(": how well ", Name(scored.score), *told),
         conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
-        certainty=(noise_and_sampling(f"Brackets hold {_INTERVAL}s. They", curve.privacy_.unit),),
+        certainty=(noise_and_sampling(curve.privacy_.unit),),
     )
 
 
@@ -132,7 +131,7 @@ def gaps_of_groups(test: HosmerLemeshow) -> tuple[Vector, Vector, Flags]:
 
 def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
     """List the figures a reader of a curve looks for first."""
-    return tuple((head, value, f"{_INTERVAL} {ends}") for head, value, ends in _figures(curve))
+    return tuple((head, value, f"{INTERVAL} {ends}") for head, value, ends in _figures(curve))
 
 
 def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
@@ -144,9 +143,9 @@ def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
         ("Pairs in one cell (count half)", f"{number(100.0 * curve.tied_, 2)} %", "", ""),
         *(_at(curve, rate) for rate in _RATES),
     )
-    heads = "Measure", "Value", _INTERVAL, "Positive if the score is above"
+    heads = "Measure", "Value", INTERVAL, "Positive if the score is above"
     table = Table("The curve in a few numbers", heads, rows)
-    notes = (noise_and_sampling(f"{_INTERVAL}s", curve.privacy_.unit),)
+    notes = (noise_and_sampling(curve.privacy_.unit, f"{INTERVAL}s"),)
     pictures = _roc_picture(curve, of), _precision_picture(curve, of)
     return what_was_found(table, notes, *pictures), *_classifications(curve)
 
@@ -173,10 +172,8 @@ def _called(measure: str) -> str:
 def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
     counted = f"{curve.privacy_.unit.counted}s"
     tables = tuple(_classification(curve, each, counted) for each in curve.asked_)
-    if not tables:
-        return ()
     heading, notes = f"How {counted} are classified", (phrase("scores.classified"),)
-    return (Section("classified", heading, tables=tables, notes=notes),)
+    return (Section("classified", heading, tables=tables, notes=notes),) * bool(tables)
 
 
 def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
@@ -189,7 +186,7 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
         rows.append((_called(each.name), *known))
     above = f"with a score above {number(asked, 6)}{used}"
     caption = f"{counted.capitalize()} {above} are called positive"
-    return Table(caption, ("Measure", "Value", _INTERVAL), tuple(rows))
+    return Table(caption, ("Measure", "Value", INTERVAL), tuple(rows))
 
 
 def _threshold(curve: ROCCurve, value: float) -> str:
@@ -271,7 +268,7 @@ def calibration_picture(test: HosmerLemeshow, of: str) -> Picture:
     ends = np.clip(around(shown.min(), shown.max()), 0.0, 1.0).tolist()
     return Picture(
         f"The calibration of {of}",
-        f"a point for each group with its {_INTERVAL}, and the line on which "
+        f"a point for each group with its {INTERVAL}, and the line on which "
         "probabilities agree with what happened",
         axis("mean probability", *ends),
         axis("share of positives", *ends),
@@ -279,7 +276,7 @@ def calibration_picture(test: HosmerLemeshow, of: str) -> Picture:
             Line(_DIAGONAL, _DIAGONAL, "perfectly calibrated", guide=True),
             *(Point(x, y, (low, high)) for x, y, low, high in np.stack(groups, axis=1).tolist()),
         ),
-        points=f"private, {_INTERVAL}",
+        points=f"private, {INTERVAL}",
         square=True,
         key="calibration",
     )
@@ -304,18 +301,13 @@ def curve_grid(curve: ROCCurve) -> str:
 
 
 def _square(
-    name: str,
-    legend: str,
-    labels: tuple[str, str],
-    band: Vector,
-    *lines: Line,
-    key: str = "picture",
+    name: str, about: str, labels: tuple[str, str], band: Vector, *lines: Line, key: str = "picture"
 ) -> Picture:
     """Draw lines and a band on two axes from 0 to 1."""
     across, up = (axis(label, 0.0, 1.0) for label in labels)
     places, low, high = band
-    area = Band(places, low, high, _INTERVAL)
-    return Picture(f"The {name}", legend, across, up, (area, *lines), square=True, key=key)
+    area = Band(places, low, high, INTERVAL)
+    return Picture(f"The {name}", about, across, up, (area, *lines), square=True, key=key)
 
 
 def _roc_picture(curve: ROCCurve, of: str) -> Picture:

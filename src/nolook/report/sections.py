@@ -15,7 +15,6 @@ from nolook._strength import (
     strength,
     too_weak,
 )
-from nolook._unit import Unit
 from nolook._version import __version__
 from nolook.formats.files import one_line
 from nolook.privacy.guarantee import (
@@ -68,9 +67,9 @@ def sections(found: Findings) -> tuple[Section, ...]:
 
 def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     """Return the answers for a reader who reads nothing else."""
-    question = (found.question,) if isinstance(found.question, str) else found.question
     # A kind without a question of its own says what it is.
-    asked = question if any(question) else (f": {found.what} ", Name(found.of))
+    asked: Text = found.question or (f": {found.what} ", Name(found.of))
+    asked = (asked,) if isinstance(asked, str) else asked
     guarantee = found.guarantee
     table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
     cost = (
@@ -249,29 +248,24 @@ def cost_table(name: str, guarantee: PrivacyGuarantee) -> Table:
 
 
 def _settings(found: Findings) -> Section:
-    guarantee, unit = found.guarantee, found.guarantee.unit
+    """List the settings that have a value."""
+    guarantee, unit, one = found.guarantee, found.guarantee.unit, found.guarantee.unit.protected
+    rows = "weights that add up to one" if unit.is_shared else f"at most {unit.max_rows}, in full"
     settings = (
         *found.settings,
         ("epsilon", repr(guarantee.epsilon)),
         ("delta", repr(guarantee.delta)),
-        ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(unit.protected)),
-        *([("Weights", unit.weighting.column)] if unit.weighting else []),
-        *_unit_settings(unit),
-        *((("Columns read", ", ".join(found.columns)),) * bool(found.columns)),
-        *((("Rows", guarantee.where),) if guarantee.where else ()),
+        ("Neighbouring tables differ by", _NEIGHBOURS[guarantee.relation].format(one)),
+        ("Weights", unit.weighting.column if unit.weighting else None),
+        (f"A {one} is all rows with the same", unit.column),
+        (f"Rows of a {one}", unit.column and rows),
+        ("Columns read", ", ".join(found.columns)),
+        ("Rows", guarantee.where),
         ("Missing values", _MISSING.get(found.missing, found.missing)),
         ("Noise", "from the operating system's entropy")
         if guarantee.private
         else ("Not private because of", WHY_NOT_PRIVATE[0]),
         ("Made with", f"nolook {__version__}"),
     )
-    return Section("settings", "How it was made", settings=settings)
-
-
-def _unit_settings(unit: Unit) -> tuple[tuple[str, str], ...]:
-    """Return the column that names units and how their rows count; nothing where rows are units."""
-    if unit.column is None:
-        return ()
-    rows = "weights that add up to one" if unit.is_shared else f"at most {unit.max_rows}, in full"
-    one = unit.protected
-    return (f"A {one} is all rows with the same", unit.column), (f"Rows of a {one}", rows)
+    known = tuple((head, value) for head, value in settings if value)
+    return Section("settings", "How it was made", settings=known)

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
+from nolook.estimators._selector import PrivateSelector
+from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import called, name_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.reference_levels import level_labels
 from nolook.report.sentences import phrase
 from nolook.report.wording import count, number
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nolook.estimators._selector import PrivateSelector
-    from nolook.estimators.base import PrivateEstimator
 
 __all__ = [
     "explanation_of",
@@ -114,7 +110,7 @@ def selection_settings(selector: PrivateSelector) -> tuple[tuple[str, str], ...]
     return (
         ("Chosen from", ", ".join(_in_words(selector, offered_columns(selector)))),
         ("Selector", called(selector)),
-        *parameters_of(selector, "Parameters of the selector"),
+        parameters_of(selector, "Parameters of the selector"),
     )
 
 
@@ -125,8 +121,7 @@ def explanation_of(estimator: PrivateEstimator) -> tuple[str, ...]:
     return (words,) if words else ()
 
 
-def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[tuple[str, str], ...]:
-    """Return the settings apart from the budget as one setting, or none."""
+def parameters_of(estimator: PrivateEstimator, head: str) -> tuple[str, str]:
+    """Return the settings apart from the budget as one setting, empty if there are none."""
     given = own_parameters(estimator).items()
-    own = ", ".join(f"{name}={value!r}" for name, value in given if value is not None)
-    return ((head, own),) if own else ()
+    return head, ", ".join(f"{name}={value!r}" for name, value in given if value is not None)

@@ -16,15 +16,12 @@ from attrs import evolve
 from nolook.errors import ParameterError
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.result import Result
-from nolook.report.model_words import WORDS, words_of
+from nolook.report.model_words import LARGEST_EXPONENT, WORDS, words_of
 from nolook.tables.design import Feature
 from nolook.tables.schema import ColumnSchema, as_schema
 from nolook.tables.words import Levels, check_categories
 
 __all__ = ["sql_of"]
-
-# Beyond these the exponential is no double.
-_LARGEST = 700.0
 
 
 def sql_of(release: Result) -> str:
@@ -43,11 +40,12 @@ def sql_of(release: Result) -> str:
         terms += _category(model, name, levels[name]) if name in levels else _number(model, name)
     total = "\n  + ".join(terms)
     family, range_ = words_of(model).family, getattr(model, "target_range_", (-math.inf, math.inf))
+    limited = _between(total, -LARGEST_EXPONENT, LARGEST_EXPONENT)
     if family == "logistic":
-        found = f"1.0 / (1.0 + EXP(-({_between(total, -_LARGEST, _LARGEST)})))"
+        found = f"1.0 / (1.0 + EXP(-({limited})))"
     elif family == "count":
         exposure = getattr(model, "exposure", None)
-        found = f"EXP({_between(total, -_LARGEST, _LARGEST)})"
+        found = f"EXP({limited})"
         if exposure is not None:
             found += f" * {_between(_value(model, exposure), *model.exposure_range_)}"
         found = _between(found, *range_)
@@ -99,7 +97,7 @@ def _number(model: PrivateModel, name: str) -> Iterator[str]:
 def _category(model: PrivateModel, name: str, levels: Levels) -> Iterator[str]:
     """Yield the terms of a category, of which all levels but the first have a number each."""
     cell, whole, cases = f"CAST({_quoted(name)} AS VARCHAR)", 0.0, ""
-    named = ", ".join(_text(level) for level in levels if level is not None)
+    texts = {level: _quoted(level, "'") for level in levels if level is not None}
     for level, number in zip(levels[1:], Feature(name, levels).names, strict=True):
         if number not in model.scaling_.names:  # a choice left it out
             continue
@@ -110,8 +108,8 @@ def _category(model: PrivateModel, name: str, levels: Levels) -> Iterator[str]:
         whole += low
         if high != low:
             # A missing cell counts as any other value, if rows that lack one are kept.
-            other = f"COALESCE({cell} NOT IN ({named}), TRUE)"
-            test = other if level is None else f"{cell} = {_text(level)}"
+            other = f"COALESCE({cell} NOT IN ({', '.join(texts.values())}), TRUE)"
+            test = other if level is None else f"{cell} = {texts[level]}"
             cases += f" WHEN {test} THEN {high - low!r}"
     if whole:
         yield repr(whole)
@@ -134,9 +132,6 @@ def _between(value: str, low: float, high: float) -> str:
     return f"LEAST({value}, {float(high)!r})" if math.isfinite(high) else value
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(level: str) -> str:
-    return "'" + level.replace("'", "''") + "'"
+def _quoted(text: str, mark: str = '"') -> str:
+    """Return the name of a column or, between other marks, a text."""
+    return mark + text.replace(mark, 2 * mark) + mark

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import frozen
 from markupsafe import Markup
 
-from nolook.estimators.result import Ends
 from nolook.formats.files import one_line
-from nolook.report.picture import DASHES, LONGEST_NAME, Band, Line, Picture, Point, shortened, width
+from nolook.report.picture import DASHES, Band, Line, Picture, Point, shortened, width
 
 __all__ = ["svg"]
 
@@ -26,6 +25,11 @@ _ROOM, _LAST = 0.4, 0.93  # letters along a percent of a telephone's width; shar
 _SAME = "; the table below holds the same numbers"
 _CIRCLE = Markup('<circle cx="{}" cy="{}" r="4.5"/>')
 _CROSS = Markup('<svg x="{}" y="{}" overflow="visible"><path d="M-4 -4L4 4M-4 4L4 -4"/></svg>')
+# Where an interval would leave the picture.
+_ARROW = Markup(
+    '<svg class="arrow" x="{}" y="{}" overflow="visible">'
+    '<path d="M6 0 L-2 -5 L-2 5 Z" transform="scale({} 1)"/></svg>'
+)
 _KINDS = {True: "clear", False: "unclear", None: "alone"}
 
 
@@ -55,7 +59,7 @@ class _Frame:
 def svg(picture: Picture) -> Markup:
     """Draw a picture, with its title and legend for screen readers."""
     points = [one for one in picture.marks if isinstance(one, Point)]
-    names = [shortened(one_line(one.name or ""), LONGEST_NAME) for one in points]
+    names = [shortened(one.name or "") for one in points]
     longest = max(map(width, names), default=0)
     if picture.rows:
         rows = round(picture.up.high - picture.up.low)
@@ -109,7 +113,7 @@ def _axes(frame: _Frame) -> Iterator[Markup]:
         x = frame.x(picture.across.zero)
         yield _straight("zero", (x, x), (frame.top, bottom))
     if not picture.rows:
-        label = shortened(one_line(picture.across.label), _LONGEST_LABEL)
+        label = shortened(picture.across.label, _LONGEST_LABEL)
         yield _text("0", frame.top - 16, picture.up.label, "start")
         yield _text(f"{frame.left + frame.across / 2}%", bottom + 37, label)
 
@@ -118,7 +122,7 @@ def _below(frame: _Frame) -> Iterator[Markup]:
     """Write rows of numbers under the ticks, each below its name."""
     for row, (name, numbers) in enumerate(frame.picture.below):
         y = frame.bottom + 70 + _NUMBERS * row
-        yield _text("0", y - 16, shortened(one_line(name), LONGEST_NAME), "start")
+        yield _text("0", y - 16, shortened(name), "start")
         yield from _along(frame, y, numbers)
 
 
@@ -170,27 +174,16 @@ def _point(one: Point, frame: _Frame) -> Markup:
             '<svg x="0" y="{}" width="{}%" height="{}"><text class="name" x="100%" y="{}" '
             'text-anchor="end">{}</text></svg>'
         )
-        shown = shortened(one_line(one.name), LONGEST_NAME)
+        shown = shortened(one.name)
         parts.append(name.format(y - _ROW / 2, frame.left - 1.5, _ROW, _ROW / 2 + 4.5, shown))
     if one.ends is not None and frame.picture.rows:
-        low, high = map(frame.x, one.ends)
-        parts += [_straight("interval", (low, high), (y, y)), *_arrows(one.ends, y, frame)]
+        parts.append(_straight("interval", map(frame.x, one.ends), (y, y)))
+        beyond = frame.picture.across.left(one.ends)
+        parts += [_ARROW.format(frame.x(limit), y, sign) for limit, sign in beyond]
     elif one.ends is not None:
-        low_y, high_y = map(frame.y, one.ends)
-        parts.append(_straight("interval", (x, x), (low_y, high_y)))
+        parts.append(_straight("interval", (x, x), map(frame.y, one.ends)))
     parts.append((_CROSS if one.sure is None else _CIRCLE).format(x, y))
     return Markup('<g class="{}">{}</g>').format(_KINDS[one.sure], Markup().join(parts))
-
-
-def _arrows(ends: Ends, y: float, frame: _Frame) -> Iterator[Markup]:
-    """Draw an arrow where an interval would leave the picture."""
-    axis = frame.picture.across
-    for end, place, sign in zip(ends, (axis.low, axis.high), (-1, 1), strict=True):
-        if end * sign > place * sign:
-            yield Markup(
-                '<svg class="arrow" x="{}" y="{}" overflow="visible">'
-                '<path d="M6 0 L-2 -5 L-2 5 Z" transform="scale({} 1)"/></svg>'
-            ).format(frame.x(place), y, sign)
 
 
 def _text(x: str, y: float, words: str, anchor: str = "middle", kind: str = "tick") -> Markup:
@@ -198,5 +191,5 @@ def _text(x: str, y: float, words: str, anchor: str = "middle", kind: str = "tic
     return written.format(kind, x, y, anchor, one_line(words))
 
 
-def _straight(kind: str, x: tuple[str, str], y: tuple[float, float]) -> Markup:
+def _straight(kind: str, x: Iterable[str], y: Iterable[float]) -> Markup:
     return Markup('<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(kind, *x, *y)

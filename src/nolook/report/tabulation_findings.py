@@ -33,7 +33,7 @@ from nolook.report.picture import (
     rows_picture,
 )
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import CONFIDENCE, count, with_ends
+from nolook.report.wording import INTERVAL, count, with_ends
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
@@ -166,7 +166,7 @@ def _listed(found: Tabulation, by: Sequence[str], measures: Sequence[Measured], 
         for own in combinations(by, size)
         for place in _shown(found, found.groups_of(own))
     )
-    caption = f"{', '.join(by) or 'All'}: numbers and {CONFIDENCE} intervals {what}"
+    caption = f"{', '.join(by) or 'All'}: numbers and {INTERVAL}s {what}"
     heads = (", ".join(by) or "Rows", *(_head(found, each) for each in measures))
     return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
@@ -183,7 +183,7 @@ def _crossed(found: Tabulation, by: Sequence[str], each: Measured, what: str) ->
         (found.label(by[0], code), *(cells.get((code, other), "") for other in across))
         for code in down
     )
-    intervals = f", {CONFIDENCE} intervals {what}" * (each.name != "estimate")
+    intervals = f", {INTERVAL}s {what}" * (each.name != "estimate")
     return Table(f"{_head(found, each)} by {by[0]} and {by[1]}{intervals}", heads, rows)
 
 
@@ -207,8 +207,7 @@ def _curves(
         return ()
     column, values = quantiles[0].column, np.concatenate([each for _, (each, _), _ in curves])
     shown = axis(str(column), *around(float(values.min()), float(values.max())))
-    title, share = f"The share of each group up to each value of {column}", "share of the group"
-    return (groups_picture(title, shown, share, curves, f"{CONFIDENCE} intervals"),)
+    return (groups_picture(shown, curves, f"{INTERVAL}s"),)
 
 
 def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
@@ -229,7 +228,7 @@ def _pictures(found: Tabulation, by: Sequence[str]) -> tuple[Picture, ...]:
     )
     title = _head(found, each)
     cut = f", the first {_MOST_DRAWN} of {len(known)} groups" * (len(known) > _MOST_DRAWN)
-    about = f"{title} by {', '.join(by)}", f"with {CONFIDENCE} intervals{cut}"
+    about = f"{title} by {', '.join(by)}", f"with {INTERVAL}s{cut}"
     return (rows_picture(*about, title, points),)
 
 
@@ -250,11 +249,8 @@ def _sections(
         return Section("found", "Results", (), figures, first, notes), *others
     rows = tuple((", ".join(by), f"{v:.3f}") for by, v in pairs.items())[:_MOST_PAIRS]
     strongest = Table("The strongest associations", ("Columns", "Cramér's V"), rows)
-    section = Section("found", "Results", (), figures, (strongest, *first), notes)
-    return (
-        evolve(section, printed=(strongest, *notes)),
-        *(evolve(each, printed=()) for each in others),
-    )
+    main = Section("found", "Results", (), figures, (strongest, *first), notes)
+    return evolve(main, printed=(strongest, *notes)), *(evolve(each, printed=()) for each in others)
 
 
 def tabulation_findings(found: Tabulation) -> Findings:
@@ -373,10 +369,10 @@ def _of_numbers(
     if numbers:
         heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")
         rows = [(name, *row(own, _MOMENTS)) for name, own in numbers.items()]
-        yield Table(f"Numbers, with {CONFIDENCE} intervals", heads, tuple(rows))
+        yield Table(f"Numbers, with {INTERVAL}s", heads, tuple(rows))
         heads = ("Column", "25 %", "50 %", "75 %", "Shape")
         rows = [(name, *row(own, _QUARTILES), _shape(own, place)) for name, own in numbers.items()]
-        yield Table(f"Quantiles, with {CONFIDENCE} intervals", heads, tuple(rows))
+        yield Table(f"Quantiles, with {INTERVAL}s", heads, tuple(rows))
 
 
 def _of_levels(found: Description) -> Iterator[Table]:
@@ -390,7 +386,7 @@ def _of_levels(found: Description) -> Iterator[Table]:
     ]  # fmt: skip
     if levels:
         heads = ("Level", f"{found.privacy.unit.counted.capitalize()}s", "Share")
-        yield Table(f"Levels, with {CONFIDENCE} intervals", heads, tuple(levels))
+        yield Table(f"Levels, with {INTERVAL}s", heads, tuple(levels))
 
 
 def _shape(measured: Sequence[Measured], place: int) -> str:

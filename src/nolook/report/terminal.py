@@ -14,7 +14,7 @@ from rich.text import Text
 from nolook._strength import INDEPENDENT
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
-from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Table, plain, texts
+from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Table, plain
 from nolook.report.findings import Text as Words
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cautions, rows_described, rows_used, sections, verdict
@@ -29,7 +29,10 @@ Line: TypeAlias = tuple[Words | Table, str]
 
 def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     """List the lines about a release on one screen, with `details` the costs of mechanisms too."""
-    rows, guarantee = rows_used(found), found.guarantee
+    guarantee = found.guarantee
+    answer = (*found.conclusion, *filter(None, (rows_used(found),)), *rows_described(found))
+    shown = (each for each in sections(found) if details or each.name != "costs")
+    printed = (part for section in shown for part in section.printed)
     # Last, where nobody overlooks it.
     last = (guarantee.in_words(), STYLES[verdict(guarantee)])
     if not guarantee.private:
@@ -40,15 +43,7 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
         (found.headline, "bold"),
         *(((INDEPENDENT, ""),) * independent),
         *((caution, "bold yellow") for caution in cautions(found)),
-        *((text, "") for text in found.conclusion),
-        *([(rows, "")] if rows else []),
-        *((text, "") for text in rows_described(found)),
-        *(
-            (part, "")
-            for section in sections(found)
-            if details or section.name != "costs"
-            for part in section.printed
-        ),
+        *((part, "") for part in (*answer, *printed)),
         last,
     )
 
@@ -85,22 +80,22 @@ def print_table(console: Console, table: Table) -> None:
     # Not the table's own title, which would be folded at the width of a narrow table.
     if table.caption:
         say(console, one_line(table.caption), style="bold")
-    shown = empty_table("", table.heads)
-    for row in table.rows:
-        shown.add_row(*map(Text, texts(row)))
+    heads, *rows = table.texts()
+    shown = empty_table("", heads)
+    for row in rows:
+        shown.add_row(*map(Text, row))
     if table.foot:
-        shown.add_row(*map(Text, texts(table.foot)), style="dim")
+        shown.rows[-1].style = "dim"
     # A number is not broken where all of them fit.
-    cells = [*zip_longest(*map(texts, (table.heads, *table.rows, table.foot)), fillvalue="")]
+    cells = [*zip_longest(heads, *rows, fillvalue="")]
     least = [max(map(cell_len, " ".join(column).split()), default=0) for column in cells]
     more = [max(map(cell_len, column)) - width for column, width in zip(cells, least, strict=True)]
     spare = console.width - 3 * len(cells) - 1 - sum(least)
     if spare < 0 and len(cells) > _FEW:
         # A line for each cell, under the name of its row.
-        first, *heads = texts(table.heads)
-        for name, *values in map(texts, filter(None, (*table.rows, table.foot))):
-            own = tuple(zip(heads, values, strict=False))
-            print_table(console, Table("", (name or first, ""), own))
+        for name, *values in rows:
+            own = tuple(zip(heads[1:], values, strict=False))
+            print_table(console, Table("", (name or heads[0], ""), own))
         return
     if 0 <= spare < sum(more):
         for done, place in enumerate(sorted(range(len(more)), key=more.__getitem__)):

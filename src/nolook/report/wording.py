@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENCE",
+    "INTERVAL",
     "NOT_ESTIMATED",
     "NOT_KNOWN",
     "count",
     "day",
-    "day_within",
     "estimated",
     "grid_in_words",
     "loss_in_words",
@@ -38,6 +38,8 @@ __all__ = [
 
 #: The level of all intervals, as text.
 CONFIDENCE = f"{100 * LEVEL:.0f} %"
+#: What an interval of that level is called.
+INTERVAL = f"{CONFIDENCE} interval"
 #: Stands where a number would, if the method does not estimate it.
 NOT_ESTIMATED = "not estimated by this method"
 #: Stands where an interval would, if nothing is known of this one.
@@ -106,11 +108,12 @@ def loss_in_words(guarantee: PrivacyGuarantee | None) -> str:
 
 
 def estimated(
-    value: float | None, ends: Ends | None, missing: str = NOT_ESTIMATED
+    value: float | None, ends: Ends | None, missing: str = NOT_ESTIMATED, origin: str | None = None
 ) -> tuple[str, str]:
     """Return an estimate and its interval, with the digits that the interval's width supports.
 
-    Ends are rounded outwards, and one on this side of 0 is not shown as 0.
+    Ends are rounded outwards, and one on this side of 0 is not shown as 0. With an `origin` they
+    are days since then.
 
     Examples
     --------
@@ -122,6 +125,9 @@ def estimated(
     if ends is None:
         return number(value), missing
     low, high = float(ends[0]), float(ends[1])
+    if origin is not None and value is not None:
+        shown, first, last = (day(each, origin) for each in (value, low, high))
+        return shown, f"{first} to {last}"
     numbers = [low, high] if value is None else [low, high, value]
     decimals = _decimals((high - low) / 2, max(map(abs, numbers)))
     if decimals is None:
@@ -216,12 +222,6 @@ def day(number_of_days: float, origin: str) -> str:
         return number(number_of_days)
 
 
-def day_within(value: float, ends: Ends, origin: str) -> tuple[str, str]:
-    """Return an estimated day and its interval, of numbers of days after `origin`."""
-    shown, first, last = (day(each, origin) for each in (value, *ends))
-    return shown, f"{first} to {last}"
-
-
 def with_ends(
     value: float | None,
     ends: Ends | None,
@@ -239,9 +239,7 @@ def with_ends(
     """
     if value is None or math.isnan(value):
         return missing
-    shown = percent(value, ends) if share else estimated(value, ends, NOT_KNOWN)
-    if origin is not None and ends is not None:
-        shown = day_within(value, ends, origin)
+    shown = percent(value, ends) if share else estimated(value, ends, NOT_KNOWN, origin)
     return "{} ({})".format(*shown)
 
 
