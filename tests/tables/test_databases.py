@@ -586,7 +586,7 @@ def test_partitions_of_a_table_are_its_rows():
 
 
 def test_parts_are_the_table(tmp_path, monkeypatch, made):
-    monkeypatch.setattr("nolook.tables.spool._ROWS", 1000)
+    monkeypatch.setattr("nolook.tables.spool.ROWS", 1000)
     kept, _ = with_index(made)
     source = nolook.read_table(kept, features=["i"])._source
     parts = source.parts()

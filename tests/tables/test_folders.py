@@ -485,7 +485,7 @@ def test_a_query_with_other_rows_each_time_gives_the_same_in_each_pass(make):
 
 
 def test_parts_of_a_stream(monkeypatch):
-    monkeypatch.setattr(spool, "_ROWS", 4)
+    monkeypatch.setattr(spool, "ROWS", 4)
     source = read_table(numbers(11).to_reader(), "y")._source
     parts = source.parts()
     assert len(parts) == 3

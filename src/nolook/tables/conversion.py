@@ -95,18 +95,16 @@ class DeclaredSource:
         self._made: dict[str, tuple[tuple[str, ...], Conversion]] = {}
         made: list[Column] = []
         for column in original.columns:
-            declared = columns.get(column.name)
-            if declared is None:
-                made.append(column)
-                self._made[column.name] = (column.name,), _as_they_are
-                continue
-            if declared.derived is not None:
+            declared, own, convert = columns.get(column.name), column, _as_they_are
+            if declared is not None and declared.derived is not None:
                 raise TableError(
                     f"{original.name} has a column {column.name!r}, but the schema derives "
                     "one of that name from others (choose another name there)"
                 )
-            kind, convert = conversion(column, declared.within(form))
-            made.append(Column(column.name, kind, declared.type))
+            if declared is not None:
+                kind, convert = conversion(column, declared.within(form))
+                own = Column(column.name, kind, declared.type)
+            made.append(own)
             self._made[column.name] = (column.name,), convert
         self.columns = tuple(made)
         #: Why derived columns are not there: an error when they are used.
@@ -344,10 +342,12 @@ def _leveled(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 
 
 def _to_days(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
-    seconds, present = _seconds(cells, declared)
+    """Return dates as days since their origin; a word for a missing one is missing."""
+    seconds, present = _times(cells, declared.pattern)
+    missing, known = _times(pa.array(declared.missing, TEXT), declared.pattern)
     days = seconds / SECONDS_A_DAY - _days(declared.origin)
     days = np.floor(days) if declared.type == "date" else days
-    return pa.array(days, pa.float64(), mask=~present)
+    return pa.array(days, pa.float64(), mask=~present | np.isin(seconds, missing[known]))
 
 
 def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
@@ -359,14 +359,8 @@ def _days(origin: str) -> int:
     return (date.fromisoformat(origin) - date(1970, 1, 1)).days
 
 
-def _seconds(cells: Any, declared: ColumnSchema) -> tuple[Vector, Flags]:  # noqa: ANN401
-    """Return the seconds since 1970 that dates mean, and which cells are dates."""
-    seconds, present = _times(cells, declared.pattern)
-    missing, known = _times(pa.array(declared.missing, TEXT), declared.pattern)
-    return seconds, present & ~np.isin(seconds, missing[known])
-
-
 def _times(cells: Any, pattern: str) -> tuple[Vector, Flags]:  # noqa: ANN401
+    """Return the seconds since 1970 that dates mean, and which cells are dates."""
     if in_words(cells.type) == "text":
         return parse_times(trimmed(cells).view(BYTES), pattern)
     if pt.is_date(cells.type):

@@ -23,8 +23,8 @@ import pyarrow as pa
 from nolook._language import parameter_name, usage_hint
 from nolook._validation import require
 from nolook.errors import ParameterError, TableError
-from nolook.tables.source import LONGEST_CELL, Column, attempt
-from nolook.tables.spool import Spooled
+from nolook.tables.source import BYTES, LONGEST_CELL, TEXT, Column, attempt
+from nolook.tables.spool import ROWS, Spooled
 
 __all__ = ["DATABASES", "Database", "is_address"]
 
@@ -38,8 +38,6 @@ _ADDRESS = re.compile(
 )
 # Schemas that tables are in if nothing else is said.
 _USUAL = frozenset(("main", "public"))
-#: Rows of a batch.
-_ROWS = 32_768
 
 
 class Database:
@@ -221,9 +219,9 @@ class _SQLite(_OfFile):
     cells = (
         (".*BOOL.*", _WHOLE.format("{0}", " AND {0} IN (0, 1)"), pa.bool_()),
         (".*INT.*", _WHOLE.format("{0}", ""), pa.int64()),
-        (".*(?:CHAR|CLOB|TEXT|UUID|GUID).*", _TEXT, pa.large_string()),
+        (".*(?:CHAR|CLOB|TEXT|UUID|GUID).*", _TEXT, TEXT),
         (".*(?:REAL|FLOA|DOUB|DEC|NUM).*", _NUMBER, pa.float64()),
-        (".*(?:DATE|TIME).*", _TEXT, pa.large_string()),
+        (".*(?:DATE|TIME).*", _TEXT, TEXT),
     )
     _CELLS = 1 << 16  # of a batch, which are objects before they are Arrow's
     # Hidden columns of virtual tables are arguments.
@@ -251,9 +249,7 @@ class _SQLite(_OfFile):
         cursor = connection.execute(sql)
         while found := cursor.fetchmany(max(1, self._CELLS // len(kinds))):
             yield [
-                pa.array(cells, pa.large_binary()).view(kind)
-                if kind == pa.large_string()
-                else pa.array(cells)
+                pa.array(cells, BYTES).view(kind) if kind == TEXT else pa.array(cells)
                 for cells, kind in zip(zip(*found, strict=True), kinds, strict=True)
             ]
 
@@ -266,14 +262,14 @@ class _DuckDB(_OfFile):
         ("UBIGINT", "{0}", pa.uint64()),
         ("FLOAT|DOUBLE|U?HUGEINT", "CAST({0} AS DOUBLE)", pa.float64()),
         (r"DECIMAL\((\d+),(\d+)\)", "{0}", pa.decimal128),
-        ("VARCHAR", f"CASE WHEN strlen({{0}}) <= {LONGEST_CELL} THEN {{0}} END", pa.large_string()),
-        ("UUID|ENUM.*", "CAST({0} AS VARCHAR)", pa.large_string()),
+        ("VARCHAR", f"CASE WHEN strlen({{0}}) <= {LONGEST_CELL} THEN {{0}} END", TEXT),
+        ("UUID|ENUM.*", "CAST({0} AS VARCHAR)", TEXT),
         ("DATE", _FINITE, pa.date32()),
         ("TIMESTAMP", _FINITE, pa.timestamp("us")),
     )
     # Nothing but the file is read: no other file, address, extension or variable of this program,
     # whatever a view or a table's name says. One thread: rows come as a stream.
-    _SETTINGS: ClassVar[dict[str, str | bool | int | float | list[str]]] = {
+    _SETTINGS: ClassVar[dict[str, Any]] = {
         "autoinstall_known_extensions": "false",
         "autoload_known_extensions": "false",
         "enable_external_access": "false",
@@ -306,7 +302,7 @@ class _DuckDB(_OfFile):
             connection.execute(f"SET memory_limit = '{room} MiB'")
             try:
                 # By `execute` the whole result would be in memory before its first batch.
-                for batch in islice(connection.sql(sql).to_arrow_reader(_ROWS), given, None):
+                for batch in islice(connection.sql(sql).to_arrow_reader(ROWS), given, None):
                     given += 1
                     yield batch.columns
             except Exception as error:  # whichever class the reader turns it into
@@ -332,7 +328,7 @@ class _PostgreSQL(_Reader):
         ("bool", "{0}", pa.bool_()),
         ("int[248]", "{0}::int8", pa.int64()),
         ("float[48]", "{0}::float8", pa.float64()),
-        ("text|varchar|bpchar|name|uuid|enum", _SHORT, pa.large_string()),
+        ("text|varchar|bpchar|name|uuid|enum", _SHORT, TEXT),
         ("date", _FINITE, pa.date32()),
         ("timestamp", _FINITE, pa.timestamp("us")),
         ("timestamptz", _FINITE, pa.timestamp("us", "UTC")),

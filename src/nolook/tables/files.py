@@ -139,10 +139,11 @@ def place_of(source: str | os.PathLike[str]) -> Place:
     return Place(system, path, name)
 
 
-def in_runs(count: int, most: int) -> list[range]:
-    """Divide the numbers below `count` into at most `most` runs, which follow each other."""
+def in_runs(pieces: Sequence[Any], most: int) -> list[Sequence[Any]]:
+    """Divide pieces into at most `most` runs, which follow each other."""
+    count = len(pieces)
     runs = max(1, min(count, most))
-    return [range(count * i // runs, count * (i + 1) // runs) for i in range(runs)]
+    return [pieces[count * i // runs : count * (i + 1) // runs] for i in range(runs)]
 
 
 class File(ABC):
@@ -177,11 +178,10 @@ class File(ABC):
 
     def parts(self, most: int = MOST_PARTS) -> Sequence[File]:
         """Return runs of row groups of a Parquet file, or of record batches of an Arrow one."""
-        runs = in_runs(len(self._pieces), most)
+        runs = in_runs(self._pieces, most)
         if len(runs) == 1 or not self._alone:
             return (self,)
-        pieces = (self._pieces[run.start : run.stop] for run in runs)
-        return [changed(self, _pieces=each, _alone=False) for each in pieces]
+        return [changed(self, _pieces=run, _alone=False) for run in runs]
 
     @abstractmethod
     def _declared(self) -> tuple[Column, ...]:
@@ -221,10 +221,7 @@ class ParquetFile(File):
             # What is far away is fetched ahead: one row group at a time, which bounds the memory.
             for groups in [self._pieces] if near else [[piece] for piece in self._pieces]:
                 yield from opened.iter_batches(
-                    batch_size=_ROWS,
-                    columns=names,
-                    row_groups=groups,
-                    use_threads=self._alone,
+                    batch_size=_ROWS, columns=names, row_groups=groups, use_threads=self._alone
                 )
 
 

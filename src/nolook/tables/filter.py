@@ -26,7 +26,7 @@ from nolook.errors import ParameterError
 from nolook.tables.conversion import days_of
 from nolook.tables.design import Columns
 from nolook.tables.schema import ColumnSchema
-from nolook.tables.source import Column, in_words
+from nolook.tables.source import in_words
 from nolook.tables.words import (
     OTHERS,
     by_word,
@@ -166,7 +166,8 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
             f"compares {column.name!r}, which has type {column.declared}; expected a column of "
             "numbers, strings, dates or booleans"
         )
-    words = [_word(condition, value, column, own) for value in condition.values]
+    word_of, of = (_day, column.type) if dates else (_word, kind)
+    words = [word_of(condition, value, of, own) for value in condition.values]
     if condition.sign in _ORDERS and not dates and kind in {"text", "boolean"}:
         raise _refused(
             f"is {str(condition)!r}; expected =, !=, in or not in, since the column holds strings "
@@ -211,11 +212,8 @@ def _meets(
     return pc.fill_null(pc.and_(met, has_value(cells)), False)
 
 
-def _word(condition: Condition, value: Value, column: Column, own: ColumnSchema) -> str:
+def _word(condition: Condition, value: Value, kind: str, own: ColumnSchema) -> str:
     """Return a condition's value as a word that the cells of a column are compared with."""
-    kind, word = in_words(column.type), str(value)
-    if own.type in _DATES or kind in {"date", "date and time"}:
-        return _day(condition, value, column.type, own)
     if kind in {"integer", "number"}:
         if (number := number_of(value)) is None:
             raise _unlike(condition, "a number", "18")
@@ -224,10 +222,10 @@ def _word(condition: Condition, value: Value, column: Column, own: ColumnSchema)
         usual = ColumnSchema("boolean")
         for each in (own if own.type == "boolean" else usual, usual):
             for truth, words in (("true", each.true), ("false", each.false)):
-                if same(word, *words) or OTHERS in words:
+                if same(str(value), *words) or OTHERS in words:
                     return truth
         raise _unlike(condition, "true or false", "true")
-    return word
+    return str(value)
 
 
 def _day(condition: Condition, value: Value, kind: Any, own: ColumnSchema) -> str:  # noqa: ANN401

@@ -362,7 +362,8 @@ class Folder:
                 own = _merged(own, file, here, first, optional)
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
             self._files.append((file, told))
-        for key in {column.name for column in own}.intersection(self.keys):
+        self._kinds = {column.name: column.type for column in own}
+        for key in self._kinds.keys() & {*self.keys}:
             raise TableError(
                 f"{self.name} has a column {key!r} in its files and in the names of folders "
                 "(rename one of them)"
@@ -372,10 +373,9 @@ class Folder:
         self.levels: dict[str, list[str]] = getattr(self._files[0][0], "levels", {})
         #: Columns that not every file has.
         there = [{column.name for column in columns} for columns in seen]
-        self.added = {column.name for column in own} - there[0].intersection(*there)
+        self.added = self._kinds.keys() - there[0].intersection(*there)
         counts = [file.rows for file, _ in self._files]
         self.rows = None if None in counts else sum(filter(None, counts))
-        self._kinds = {column.name: column.type for column in own}
         self.columns = (*own, *(Column(key, TEXT, "text") for key in self.keys))
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
@@ -403,8 +403,7 @@ class Folder:
             for file, told in self._files
             for part in file.parts(most)
         ]
-        runs = in_runs(len(pieces), MOST_PARTS)
-        return [changed(self, _files=pieces[run.start : run.stop]) for run in runs]
+        return [changed(self, _files=run) for run in in_runs(pieces, MOST_PARTS)]
 
 
 _ABSENT = Column("", pa.null())  # of a file: nothing but missing values

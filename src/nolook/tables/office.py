@@ -27,12 +27,11 @@ from nolook.tables.csv import decoded
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
 from nolook.tables.source import BYTES, TEXT, Column, attempt
-from nolook.tables.spool import Spooled
+from nolook.tables.spool import ROWS, Spooled
 from nolook.tables.words import number_of
 
 __all__ = ["SheetFile", "StatisticsFile"]
 
-_ROWS = 32_768
 _READ = 1 << 17  # rows; a library reads from the start up to them
 _1582, _1960, _1970 = (
     date(*day).toordinal() for day in ((1582, 10, 14), (1960, 1, 1), (1970, 1, 1))
@@ -121,7 +120,7 @@ class SheetFile(_OnceFile):
         names = [column.name for column in self.columns]
         rows = self.cells([self._names.get(name) or self._form.decimal for name in names])
         rows = islice(rows, self._form.skip + self._form.header, None)
-        while some := list(islice(rows, _ROWS)):
+        while some := list(islice(rows, ROWS)):
             # Rows of a sheet are of one length, whatever is beside the table.
             columns: list[Any] = [*zip(*some, strict=True)][: len(names)]
             columns += [[None] * len(some)] * (len(names) - len(columns))
@@ -138,7 +137,7 @@ def _some(rows: Iterator[Sequence[Any]], width: int) -> list[Sequence[Any]]:
     with _ALONE, open(os.devnull, "w") as nothing, open(os.dup(2), "w") as kept:  # noqa: PTH123
         os.dup2(nothing.fileno(), 2)
         try:
-            while len(some) < _ROWS:
+            while len(some) < ROWS:
                 try:
                     row = attempt("", next, rows, None)
                 except TableError:

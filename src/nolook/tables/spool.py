@@ -25,9 +25,10 @@ from nolook.errors import TableError
 from nolook.tables.files import MOST_PARTS, in_runs
 from nolook.tables.source import Column, attempt, changed, guarded, sound, written_out
 
-__all__ = ["Spooled", "from_stream"]
+__all__ = ["ROWS", "Spooled", "from_stream"]
 
-_ROWS = 32_768
+#: Rows of a batch.
+ROWS = 32_768
 #: Bytes of the disk that are left to others: a stream may never end.
 _LEFT_FREE = 1 << 30
 
@@ -55,7 +56,7 @@ def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is
         name, start = "lazy frame", partial(_lazy_rows, source)
     elif kind.__name__ == "DuckDBPyRelation":
         fields = attempt(message, lambda: source.limit(0).to_arrow_reader(1)).schema
-        name, start = "relation", lambda _: source.to_arrow_reader(_ROWS)
+        name, start = "relation", lambda _: source.to_arrow_reader(ROWS)
     elif kind.__module__ == "pyarrow._dataset" and hasattr(source, "scanner"):
         name, fields, start = "dataset", source.schema, lambda _: source.scanner().to_reader()
     elif hasattr(source, "__arrow_c_stream__"):
@@ -68,7 +69,7 @@ def from_stream(source: Any) -> Spooled | None:  # noqa: ANN401 -- no library is
 
 def _lazy_rows(frame: Any, _: Sequence[str]) -> Iterator[Any]:  # noqa: ANN401
     how = {"maintain_order": True, "lazy": True, "engine": "streaming"}
-    for piece in frame.collect_batches(chunk_size=_ROWS, **how):
+    for piece in frame.collect_batches(chunk_size=ROWS, **how):
         yield from piece.to_arrow().to_batches()
 
 
@@ -111,9 +112,7 @@ class Spooled:
 
     def parts(self) -> Sequence[Spooled]:
         """Return runs of rows, for threads alone: its file cannot be opened by other processes."""
-        pieces = self._keep()
-        runs = in_runs(len(pieces), MOST_PARTS)
-        return [changed(self, _pieces=pieces[run.start : run.stop]) for run in runs]
+        return [changed(self, _pieces=run) for run in in_runs(self._keep(), MOST_PARTS)]
 
     def _read(self, names: Sequence[str], pieces: range) -> Iterator[Any]:
         wanted = sorted(map(self._schema.names.index, names))
@@ -156,7 +155,7 @@ class Spooled:
             f"{_LEFT_FREE >> 30} GB stay free; expected room for a copy (set TMPDIR)"
         )
         batches = guarded(chain.from_iterable(map(start, [schema.names])), stopped)
-        pieces = (each.slice(i, _ROWS) for each in batches for i in range(0, each.num_rows, _ROWS))
+        pieces = (each.slice(i, ROWS) for each in batches for i in range(0, each.num_rows, ROWS))
         count = 0
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
             for count, piece in enumerate(pieces, 1):  # noqa: B007
