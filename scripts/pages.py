@@ -152,6 +152,10 @@ COLUMNS = {
     "origin": "The day from which days are counted.",
     "missing": "Words for a missing value, in addition to an empty cell; by default the file's.",
     "optional": "Whether files of a folder may lack the column, whose values are missing there.",
+    "label": (
+        "What pages, pictures and summaries call the column. Commands, frames and files keep its "
+        "name."
+    ),
 }
 
 

@@ -203,6 +203,16 @@ def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkey
         nolook.read_table(tmp_path / name, features=["x"])
 
 
+def test_labels_of_columns_are_drafted_unless_two_are_alike(tmp_path):
+    labels = ["Income", "Same", "Same", "a"]
+    pyreadstat.write_sav(
+        pd.DataFrame(dict.fromkeys("abcd", [1.0, 2.0])), tmp_path / "t.sav", column_labels=labels
+    )
+    drafted = draft_schema(tmp_path / "t.sav").content["columns"]
+    assert [drafted[name].get("label") for name in "abcd"] == ["Income", None, None, None]
+    nolook.Schema(drafted)
+
+
 def test_two_codes_with_one_label_are_two_units(tmp_path):
     ids = [1.0, 2.0, 3.0, 5.0, 6.0]
     labels = {1: "Ann Lee", 2: "Ann Lee", 3: "5"}

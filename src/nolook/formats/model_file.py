@@ -17,7 +17,7 @@ from nolook.estimators.catalogue import METHODS, name_of
 from nolook.formats.files import one_line, write_json
 from nolook.formats.strict import Broken, convert, expect, plain, read_object
 
-__all__ = ["load", "save", "to_dict"]
+__all__ = ["from_dict", "load", "save", "to_dict"]
 
 _EXAMPLE = "people.model.json"
 _HEAD = {"format": "nolook", "version": 1}
@@ -124,13 +124,14 @@ def load(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 -- any release
     """
     place = check_path(path, _EXAMPLE)
     try:
-        return _release(read_object(place))
+        return from_dict(read_object(place))
     except (Broken, ParameterError) as error:
         wrong = one_line(str(error).rpartition("; ")[2])  # not a value that it quotes
     raise ModelFileError(f"{one_line(place)} is not the file of a release: {wrong}")
 
 
-def _release(document: dict[str, Any]) -> Any:  # noqa: ANN401
+def from_dict(document: dict[str, Any]) -> Any:  # noqa: ANN401
+    """Return the release of :func:`to_dict`, or say what is broken."""
     version, kind = document.pop("nolook_version", None), document.get("kind")
     head = repr({name: document.pop(name, None) for name in _HEAD})
     known = head == repr(_HEAD) and type(version) is str

@@ -165,8 +165,10 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
             settings[name]["optional"] = True
         if source.added:
             found.append(f"Not in every file: {listed(sorted(source.added))} (optional = true).")
-        for name, levels in source.levels.items():
-            settings[name] |= {"levels": levels} if len(levels) <= _MOST_LEVELS else {}
+        for name, own in source.settings.items():
+            settings[name] |= {
+                key: each for key, each in own.items() if key == "label" or len(each) <= _MOST_LEVELS
+            }
     return _draft({}, settings, cells | told, found, target)
 
 

@@ -15,6 +15,7 @@ from nolook._validation import check_path
 from nolook.errors import ParameterError
 from nolook.estimators.result import Result, Summary
 from nolook.formats.files import write_text
+from nolook.formats.model_file import from_dict, to_dict
 from nolook.privacy.ledger import Ledger
 from nolook.report.findings import Findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
@@ -22,6 +23,10 @@ from nolook.report.page import render_page
 from nolook.report.plots import draw_on
 from nolook.report.summary import summary_of
 from nolook.report.terminal import lines
+from nolook.tables.derived import FUNCTIONS
+from nolook.tables.design import Feature
+from nolook.tables.formula import interactions
+from nolook.tables.schema import as_schema
 
 __all__ = ["content", "plot", "report", "summary"]
 
@@ -43,13 +48,41 @@ _CONTENT = {
     "group comparison": "group_findings:comparison_findings",
     "survival curve": "group_findings:survival_findings",
 }
+# Where the file of a release names columns: lists or texts, and keys.
+_NAMES = {"features", "target", "names", "column", "by", "value", "time", "event", "level_sets"}
+_NAMES |= {"chosen", "exposure", "score", "straight", *FUNCTIONS}
+_KEYED = {"categories", "columns", "grids", "monotone"}
 
 
 def content(release: Result) -> Findings:
-    """Return the content of a release's report."""
+    """Return the content of a release's report, its columns called by their labels."""
     _ = release.privacy  # an error before there is a release
-    found: Findings = resolve_name(f"nolook.report.{_CONTENT[release.kind]}")(release)
+    found: Findings = resolve_name(f"nolook.report.{_CONTENT[release.kind]}")(_labelled(release))
     return found
+
+
+def _labelled(release: Result) -> Any:  # noqa: ANN401 -- of the same class
+    """Return a release whose columns have the labels of its schema for names."""
+    options = release.read_options
+    labels = as_schema(options.get("schema")).labels
+    if not labels or release.kind == "scales":  # of which there is no file
+        return release
+    called = dict(labels)
+    for name, levels in options["categories"].items():
+        own = (Feature(each, tuple(levels)).names for each in (name, labels.get(name, name)))
+        called |= zip(*own, strict=True)
+    for name, factors in interactions(options).items():
+        called[name] = ":".join(called.get(each, each) for each in factors)
+
+    def told(value: Any, place: str) -> Any:  # noqa: ANN401 -- any JSON
+        if isinstance(value, dict):
+            keys = called if place in _KEYED else {}
+            return {keys.get(k, k): told(each, "" if keys else k) for k, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [told(each, place) for each in value]
+        return called.get(value, value) if isinstance(value, str) and place in _NAMES else value
+
+    return from_dict(told(to_dict(release), ""))
 
 
 def summary(release: Result) -> Summary:

@@ -369,8 +369,8 @@ class Folder:
                 "(rename one of them)"
             )
         self.kind = self._files[0][0].kind
-        #: Words of columns whose codes have some, as the first file declares them.
-        self.levels: dict[str, list[str]] = getattr(self._files[0][0], "levels", {})
+        #: Words of columns whose codes have some, and labels, as the first file declares them.
+        self.settings: dict[str, dict[str, Any]] = getattr(self._files[0][0], "settings", {})
         #: Columns that not every file has.
         there = [{column.name for column in columns} for columns in seen]
         self.added = self._kinds.keys() - there[0].intersection(*there)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -190,10 +191,16 @@ class StatisticsFile(_OnceFile):
             for name, words in about.variable_value_labels.items()
             if about.variable_measure.get(name) != "scale" and kinds[name] != "string"
         }
-        #: Words of columns that have some, in the order of their codes.
-        self.levels = {
-            name: [words[code] for code in sorted(words)] for name, words in self._labels.items()
+        called = about.column_names_to_labels
+        found = Counter([*called, *called.values()])
+        #: Settings of columns in a schema: words in the order of their codes, and labels.
+        self.settings: dict[str, dict[str, Any]] = {
+            name: {"levels": [words[code] for code in sorted(words)]}
+            for name, words in self._labels.items()
         }
+        for name, label in called.items():
+            if label and found[label] == 1:
+                self.settings.setdefault(name, {})["label"] = label
         known = _DATES[self._ending]
         self._dates = {
             name: next((how for like, *how in known if re.match(like, form or "")), None)

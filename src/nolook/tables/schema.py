@@ -193,6 +193,7 @@ class ColumnSchema:
     origin: str = _setting("origin", _day, "1970-01-01")
     missing: tuple[str, ...] = _setting("missing", _words, ())
     optional: bool = _setting("optional", _flag, False)
+    label: str | None = _setting("label", lambda label, _: check_names((label,), "label")[0], None)
     derived: Derivation | None = None
 
     def __attrs_post_init__(self) -> None:
@@ -294,7 +295,7 @@ class Schema:
           "missing_of" a column is 1 where it is missing, and 0 elsewhere.
         * All: "missing", a list of strings for a missing value.
         * All: "optional" (true: files of a folder may lack the column, whose values are missing
-          there).
+          there), "label" (what pages and summaries call the column; frames and files do not).
     **file
         Format of a text file: `delimiter`, `quote`, `encoding`, `header`, `skip` (lines above the
         header that are not part of the table), `comment`, `multiline` (a line break in quotes is
@@ -332,6 +333,7 @@ class Schema:
             _located(f"column {name!r}", column.within, form)
         self.__attrs_init__(read, form)
         _ = self.derived  # which refuses a circle
+        check_names([self.labels.get(name, name) for name in read] or ["none"], "label")
         for use in ("target", "unit", "weights"):
             if len(several := self.used_as(use)) > 1:
                 one, other, *_ = several
@@ -448,6 +450,11 @@ class Schema:
         return in_order({name: each.derived for name, each in self.columns.items() if each.derived})
 
     @property
+    def labels(self) -> dict[str, str]:
+        """The labels of columns that have one."""
+        return {name: each.label for name, each in self.columns.items() if each.label}
+
+    @property
     def closed(self) -> set[str]:
         """The categories without a level for values that are not declared."""
         return {name for name, each in self.columns.items() if each.undeclared != "other"}
@@ -509,17 +516,19 @@ def _column(settings: object) -> ColumnSchema:
         return settings
     if isinstance(settings, str):
         settings = {"type": settings}
-    own: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
     if isinstance(settings, Mapping):
         derived = Derivation.from_settings(settings)
         if derived is not None:
-            given = _settings(settings, (*derived.settings, "use"))
-            use = {"use": given["use"]} if "use" in given else {}
-            return ColumnSchema(**derived.declared, **use, derived=derived)
+            given = _settings(settings, (*derived.settings, "use", "label"))
+            own = {name: given[name] for name in ("use", "label") if name in given}
+            return ColumnSchema(**derived.declared, **own, derived=derived)
         if settings.get("use") == "nothing":
             settings = {"type": "text", **settings}
-        own = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
-    return ColumnSchema(**_settings(settings, ("type", "use", "missing", "optional", *own)))
+        kinds = SETTINGS[check_choice("type", settings.get("type"), SETTINGS)]
+    return ColumnSchema(
+        **_settings(settings, ("type", "use", "missing", "optional", "label", *kinds))
+    )
 
 
 def _settings(given: object, known: tuple[str, ...]) -> dict[str, Any]:
@@ -548,7 +557,8 @@ def _plain(declared: ColumnSchema | FileFormat) -> dict[str, Any]:
         if name == "type" or value != getattr(usual, name)
     }
     if isinstance(declared, ColumnSchema) and declared.derived is not None:
-        return declared.derived.to_settings() | {n: settings[n] for n in settings if n == "use"}
+        own = {name: settings[name] for name in settings if name in {"use", "label"}}
+        return declared.derived.to_settings() | own
     if "levels" in settings:
         settings["levels"] = [OTHERS if each is None else each for each in settings["levels"]]
     return settings
