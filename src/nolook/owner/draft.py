@@ -167,7 +167,9 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
             found.append(f"Not in every file: {listed(sorted(source.added))} (optional = true).")
         for name, own in source.settings.items():
             settings[name] |= {
-                key: each for key, each in own.items() if key == "label" or len(each) <= _MOST_LEVELS
+                key: each
+                for key, each in own.items()
+                if key == "label" or len(each) <= _MOST_LEVELS
             }
     return _draft({}, settings, cells | told, found, target)
 
