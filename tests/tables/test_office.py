@@ -206,7 +206,9 @@ def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkey
 def test_labels_of_columns_are_drafted_unless_two_are_alike(tmp_path):
     labels = ["Income", "Same", "Same", "a"]
     pyreadstat.write_sav(
-        pd.DataFrame(dict.fromkeys("abcd", [1.0, 2.0])), tmp_path / "t.sav", column_labels=labels
+        pd.DataFrame({name: [1.0, 2.0] for name in "abcd"}),
+        tmp_path / "t.sav",
+        column_labels=labels,
     )
     drafted = draft_schema(tmp_path / "t.sav").content["columns"]
     assert [drafted[name].get("label") for name in "abcd"] == ["Income", None, None, None]
