@@ -203,6 +203,18 @@ def test_a_library_that_is_not_installed_is_named(name, module, tmp_path, monkey
         nolook.read_table(tmp_path / name, features=["x"])
 
 
+def test_whole_numbers_of_spss_may_identify_persons(tmp_path):
+    ids = [7.0, 7.0, 8.5, None, 2.0**53, 9.0]
+    pyreadstat.write_sav(
+        pd.DataFrame({"who": ids, "x": ids, "y": ids}), tmp_path / "t.sav",
+        variable_format={"who": "F8.0", "x": "F8.0"}, variable_measure={"x": "scale"},
+    )  # fmt: skip
+    assert cells(tmp_path / "t.sav", "who", "x", "y") == [[7, 7, None, None, None, 9], ids, ids]
+    assert nolook.read_table(tmp_path / "t.sav", features=["x"], unit="who").count_units() == 2
+    with pytest.raises(TableError, match="expected text or integers"):
+        nolook.read_table(tmp_path / "t.sav", features=["x"], unit="y")
+
+
 def test_labels_of_columns_are_drafted_unless_two_are_alike(tmp_path):
     labels = ["Income", "Same", "Same", "a"]
     pyreadstat.write_sav(

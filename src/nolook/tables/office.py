@@ -48,6 +48,8 @@ _DATES = {
         ("(DATE|DDMMYY|MMDDYY|YYMMDD|E8601DA)", 86_400.0, _1960, _DAYS),
     ),
 }
+# The format of numbers without decimals, which SPSS keeps as doubles: exact below this.
+_WHOLE, _LARGEST = re.compile(r"[FN]\d+(\.0)?"), 2.0**53
 # What a number, a boolean or a date becomes, perhaps with blanks behind it.
 _LIKE_A_VALUE = re.compile(
     r"(?:-?[\d.,]+(?:e[+-]?\d+)?|-?inf|nan|true|false|\d+-\d\d-\d\d [\d:.]+|[\d:.]+) *"
@@ -169,7 +171,11 @@ def _text(cell: Any, decimal: str = ".") -> str | None:  # noqa: ANN401
 
 
 class StatisticsFile(_OnceFile):
-    """A file of SPSS, Stata or SAS. A column whose codes have words, its labels, is text."""
+    """A file of SPSS, Stata or SAS. A column whose codes have words, its labels, is text.
+
+    Numbers of SPSS without decimals are integers, so that they may identify persons, unless they
+    are measured on a scale; a fraction among them is missing.
+    """
 
     kind, library = "SPSS, Stata or SAS", "pyreadstat"
     endings = (".sav", ".zsav", ".dta", ".sas7bdat")
@@ -201,6 +207,11 @@ class StatisticsFile(_OnceFile):
         for name, label in called.items():
             if label and found[label] == 1:
                 self.settings.setdefault(name, {})["label"] = label
+        self._codes = {
+            name
+            for name, form in about.original_variable_types.items()
+            if _WHOLE.fullmatch(form or "") and about.variable_measure.get(name) != "scale"
+        }
         known = _DATES[self._ending]
         self._dates = {
             name: next((how for like, *how in known if re.match(like, form or "")), None)
@@ -222,7 +233,8 @@ class StatisticsFile(_OnceFile):
             return TEXT
         if dates := self._dates[name]:
             return dates[2]
-        return pa.int64() if stored.startswith("int") else pa.float64()
+        whole = stored.startswith("int") or name in self._codes
+        return pa.int64() if whole else pa.float64()
 
     def _rows(self) -> Iterator[Any]:
         names = [column.name for column in self.columns]
@@ -250,6 +262,10 @@ class StatisticsFile(_OnceFile):
             days = np.floor(moments / 86_400e3).astype(np.int32)
             whole = days if kind == _DAYS else moments.astype(np.int64)
             return pa.array(whole, mask=~known).view(kind)
+        if column.name in self._codes:
+            numbers = np.array(cells, np.float64)
+            known = (numbers == np.floor(numbers)) & (abs(numbers) < _LARGEST)
+            return pa.array(np.where(known, numbers, 0.0).astype(np.int64), mask=~known)
         return pa.array(cells, column.type)
 
 
