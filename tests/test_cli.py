@@ -341,10 +341,14 @@ def test_predict_accepts_the_training_table_and_replaces_older_predictions(peopl
 def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli):
     create = ("ledger", "create", "people.ledger", "--epsilon", "2.5", "--delta", "1e-5")
     created = cli(*create, "--name", "census")
-    assert (created.status, created.out) == (0, "ledger: people.ledger\n")
+    assert created.status == 0
+    assert created.out.startswith("ledger: people.ledger\nModerate protection: an attacker who")
+    weak = " ".join(cli("ledger", "create", "w.ledger", "-e", "9", "-d", "1e-5").out.split())
+    assert "epsilon is 9: above 8 the guarantee limits next to nothing" in weak
+    (here / "w.ledger").unlink()
     shown = cli("ledger", "show", "people.ledger")
     assert "census" in shown.out
-    assert "add-remove" in shown.out
+    assert "protects a row or unit added or removed" in shown.out
     assert "2.5" in shown.out
     fit = (
         "fit",
@@ -372,6 +376,7 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
     history = cli("ledger", "history", "people.ledger")
     for place in (1, 2):
         assert f"{place} linear regression" in history.out
+    assert history.out.count(" made ") == 2
     for words in ("income of people.parquet, protecting a row", "in people.income.model.json"):
         assert history.out.count(words) == 2
     with nolook.Ledger(here / "people.ledger") as ledger:

@@ -109,6 +109,7 @@ def test_the_columns_are_printed_in_the_order_of_choice(here, cli):
     printed = cli(*select("-k", "2")).out
     assert chosen(printed) == ["age", "height"]
     assert "in the order they were chosen" in printed
+    assert "To fit a model to these columns: nolook fit ... --features age,height" in printed
 
 
 @pytest.mark.parametrize("selector", SELECTORS)

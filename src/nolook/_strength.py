@@ -21,6 +21,8 @@ INDEPENDENT = (
     "larger than stated."
 )
 
+#: By what neighbouring tables differ, by their relation.
+CHANGES = {"add-remove": "added or removed", "replace": "replaced by another"}
 _UP_TO: tuple[tuple[float, Strength], ...] = ((1.0, "strong"), (3.0, "moderate"), (8.0, "weak"))
 _LARGEST_EPSILON = 8.0
 # From here on delta alone exposes somebody in any table of a hundred rows.
@@ -74,12 +76,11 @@ def delta_in_words(delta: float) -> str:
 def guarantee_in_words(epsilon: float, delta: float, relation: str, unit: Unit = ROW) -> str:
     """Return sentences on the most an attacker can learn from a result."""
     one = unit.protected
-    change = "added or removed" if relation == "add-remove" else "replaced by another"
     rare = f"; with a probability of at most {delta_in_words(delta)} this limit may fail"
     return (
         f"{attack_in_words(epsilon, delta, relation, one, 'this result')} That is differential "
         f"privacy with epsilon = {six_digits(epsilon)}, delta = {six_digits(delta)}, for any one "
-        f"{one} {change}{rare * (delta > 0.0)}. {_protects(unit)}"
+        f"{one} {CHANGES[relation]}{rare * (delta > 0.0)}. {_protects(unit)}"
     )
 
 

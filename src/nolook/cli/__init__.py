@@ -49,8 +49,7 @@ __all__ = ["app", "main", "run"]
 
 _INTERRUPTED = 130
 # What every command calls the parameters that classes check.
-_SPOKEN = {name: f"--{name}" for name in ("epsilon", "delta", "relation")}
-_SPOKEN["other_rows"] = "--other-rows"
+_SPOKEN = {n: f"--{n.replace('_', '-')}" for n in ("epsilon", "delta", "relation", "other_rows")}
 # Of an address that was given where none is expected, and is quoted as any other word is.
 _IN_ADDRESS = r"(?i)(?<=/)[^/\s@']*:[^/\s@']*(?=@)|(?<=password=)[^\s']+"
 
@@ -106,7 +105,7 @@ def _run(arguments: Sequence[str]) -> int:
     try:
         return run(arguments)
     except NolookError as error:
-        return _complain(str(error), error.exit_status)
+        return _say(f"error: {error}", error.exit_status)
     except Interrupted as stopped:
         return _say(str(stopped), _INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
@@ -115,8 +114,8 @@ def _run(arguments: Sequence[str]) -> int:
         if debug:
             raise
         command = next(iter(arguments), "nolook")  # it was found, so this is its name
-        return _complain(
-            f"internal error in {command}: {type(error).__name__} "
+        return _say(
+            f"error: internal error in {command}: {type(error).__name__} "
             "(NOLOOK_DEBUG=1 shows more, and may show data)",
             NolookError.exit_status,
         )
@@ -141,6 +140,9 @@ def _usage(error: Any, arguments: Sequence[str]) -> str:  # noqa: ANN401 -- see 
     """Show the error of a command's arguments, and where to read about them."""
     command = getattr(getattr(error, "ctx", None), "command_path", "nolook")
     message = error.format_message().rstrip(".")
+    if message.startswith("Missing option"):
+        means = error.param.help.rstrip(".")
+        message = f"{max(error.param.opts, key=len)} is missing: {means[:1].lower()}{means[1:]}"
     if message.startswith("Got unexpected extra argument"):
         message += "; expected lists without blanks, such as age,height, or in quotes"
     comma = "(?:" + "|".join(re.findall(r"'(-[\w-]+)'", message)) + r")[ =](\d*),(\d+)(?!\S)"
@@ -157,12 +159,8 @@ def _silence_libraries() -> None:
     sys.unraisablehook = lambda _: None
 
 
-def _complain(message: str, status: int) -> int:
-    return _say(f"error: {re.sub(_IN_ADDRESS, '...', message)}", status)
-
-
 def _say(message: str, status: int) -> int:
-    line = " ".join(one_line(part) for part in message.split())
+    line = " ".join(one_line(part) for part in re.sub(_IN_ADDRESS, "...", message).split())
     sys.stderr.write(f"nolook: {line}\n")
     return status
 

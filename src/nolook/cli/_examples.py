@@ -32,8 +32,7 @@ def write_examples(folder: Path) -> None:
     import pyarrow.dataset as ds
     import pyarrow.parquet as pq
 
-    tables = _tables()
-    people = tables["people"]
+    people = (tables := _tables())["people"]
     for name, table in tables.items():
         pq.write_table(table, folder / f"{name}.parquet")
     by_city = {"partitioning": ["city"], "partitioning_flavor": "hive"}
@@ -42,8 +41,7 @@ def write_examples(folder: Path) -> None:
     swapped = str.maketrans(",.", ".,")
     rows = zip(*(people[name].to_pylist() for name in ("age", "height", "income")), strict=True)
     lines = [f"{age};{tall};{pay:,.2f}".translate(swapped) for age, tall, pay in rows]
-    text = "\n".join(["age;height;income", *lines, ""])
-    (folder / "euro.csv").write_text(text, encoding="utf-8")
+    (folder / "euro.csv").write_text("\n".join(["age;height;income", *lines, ""]), "utf-8")
     _write_databases(people, folder)
 
 

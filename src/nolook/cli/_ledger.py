@@ -10,7 +10,7 @@ import typer
 from nolook.cli._declared import with_options
 from nolook.cli._interruption import explained
 from nolook.cli._options import DEFAULT_LEDGER, PAGE
-from nolook.cli._release import console
+from nolook.cli._release import console, tell
 from nolook.formats.files import check_outputs, one_line, write_text
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ def create(
     relation: str = "add-remove",
 ) -> None:
     """Create a ledger with a total budget for a data set."""
+    from nolook._strength import too_weak
     from nolook.privacy.guarantee import Budget
     from nolook.privacy.ledger import Ledger
+    from nolook.report.ledger_status import attack_on
 
     budget, neighbours = Budget(epsilon, delta), cast("Relation", relation)
-    Ledger.create(file, budget, name=name or file.stem, relation=neighbours).close()
-    typer.echo(f"ledger: {one_line(file)}")
+    with Ledger.create(file, budget, name=name or file.stem, relation=neighbours) as ledger:
+        tell(f"ledger: {one_line(file)}", attack_on(ledger, budget), *too_weak(epsilon, delta))
 
 
 @ledger_app.command()

@@ -176,11 +176,11 @@ class Release(Reading):
         check_random_state(self.random_state, "--random-state")
         # No output may replace any of a ledger's files.
         ends = ("", "-journal", "-wal", "-shm") if self.ledger else ()
-        ledger_files = [Path(f"{self.ledger}{end}") for end in ends]
+        inputs = [*files_of(self.place), *(Path(f"{self.ledger}{end}") for end in ends)]
         outputs = [("--output", self.output), ("--report", self.report)]
         check_apart(self.place, outputs)
         try:
-            check_outputs(outputs, (*files_of(self.place), *ledger_files), replace=self.force)
+            check_outputs(outputs, inputs, replace=self.force or self.dry_run)
         except ParameterError as error:
             raise ParameterError(f"{error}{self._overdraft()}") from None
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from nolook._language import usage_hint
 from nolook._validation import count_or_auto
 from nolook.cli._options import MissingOption
-from nolook.cli._release import Columns, Release, release_command
+from nolook.cli._release import Columns, Release, release_command, tell
 from nolook.errors import ParameterError
+from nolook.estimators._chosen import chosen_columns
 from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, called
 
 
@@ -13,7 +15,7 @@ from nolook.estimators.catalogue import MOST_BY_MOMENTS, SELECTORS, called
     "selection.json",
     "The selection file",
     {
-        "-k K|auto": "Number of columns to choose.",
+        "-k K|auto": "Number of columns to choose, or auto.",
         f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments with a "
         f"delta and at most {MOST_BY_MOMENTS} columns, otherwise kendall.",
         "--delta": "Chance of a larger loss; 1e-6 for moments if not given. Others can do without, "
@@ -31,9 +33,8 @@ def select(
 ) -> None:
     """Privately choose the columns that best explain the target."""
     make = release.selector(selector, columns, delta or 0.0)
-    fitted = make(
-        k=count_or_auto(k, "-k"), epsilon=release.epsilon, random_state=release.random_state
-    )
+    how = {"epsilon": release.epsilon, "random_state": release.random_state}
+    fitted = make(k=count_or_auto(k, "-k"), **how)
     if delta is not None:
         if "delta" in fitted.get_params():
             fitted.set_params(delta=delta)
@@ -43,3 +44,7 @@ def select(
             )
     release.fit(fitted, columns)
     release.keep(fitted)
+    known, (chosen, _) = fitted.read_options_["features"], chosen_columns(fitted)
+    names = [n for n in known if any(f"{each}=".startswith(f"{n}=") for each in chosen)]
+    then = f"To fit a model to these columns: nolook fit ... {usage_hint('features', names)}"
+    tell(*[then] * (not release.quiet))

@@ -12,9 +12,10 @@ from nolook.privacy.ledger import Ledger, LedgerEntry
 from nolook.report._templates import template
 from nolook.report.ledger_status import amounts, attack_on, unit_of
 
-__all__ = ["in_words", "render_ledger_page"]
+__all__ = ["STATES", "in_words", "render_ledger_page"]
 
-_STATES = {
+#: The state of an entry in words.
+STATES = {
     "complete": "made",
     "reserved": "charged; not known to have been made",
     "refunded": "not made, and given back",
@@ -25,7 +26,6 @@ _DIGITS = 12  # of a digest
 def render_ledger_page(ledger: Ledger) -> str:
     """Render the page of a ledger: names and costs, no figure about the data."""
     entries = ledger.history()
-    unit = ledger.unit
     sums = (("Budget", ledger.budget), ("Spent", ledger.spent), ("Left", ledger.remaining))
     cards = []
     for head, amount in sums:
@@ -38,9 +38,9 @@ def render_ledger_page(ledger: Ledger) -> str:
         verdict=strength(ledger.budget.epsilon, ledger.budget.delta),
         meanings=_meanings(ledger),
         one=unit_of(ledger),
-        unit=unit,
+        unit=ledger.unit,
         number_is_public=ledger.relation == "replace",
-        releases=[_release(entry) for entry in entries],
+        releases=[*map(_release, entries)],
         states=sorted({entry.state for entry in entries} & {"reserved", "refunded"}),
         version=__version__,
     )
@@ -74,5 +74,5 @@ def in_words(entry: LedgerEntry) -> tuple[str, ...]:
 
 
 def _release(entry: LedgerEntry) -> tuple[object, ...]:
-    lines = (*in_words(entry), _STATES[entry.state])
+    lines = (*in_words(entry), STATES[entry.state])
     return entry.id, entry.description, lines, *amounts(entry.cost, up=True)

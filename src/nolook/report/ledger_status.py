@@ -27,8 +27,7 @@ def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
 
 def attack_on(ledger: Ledger, amount: Amount | Budget) -> str:
     """Return the most an attacker can learn from all releases of a ledger that cost an amount."""
-    one = unit_of(ledger)
-    known = amount.epsilon, amount.delta, ledger.relation, one
+    known = amount.epsilon, amount.delta, ledger.relation, unit_of(ledger)
     return attack_in_words(*known, "all releases together")
 
 

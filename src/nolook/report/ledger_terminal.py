@@ -5,10 +5,11 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
+from nolook._strength import CHANGES
 from nolook.formats.files import one_line
 from nolook.privacy.ledger import Ledger
 from nolook.report._console import empty_table, say
-from nolook.report.ledger_page import in_words
+from nolook.report.ledger_page import STATES, in_words
 from nolook.report.ledger_status import amounts
 
 __all__ = ["print_history", "print_ledger"]
@@ -16,13 +17,13 @@ __all__ = ["print_history", "print_ledger"]
 
 def print_ledger(console: Console, ledger: Ledger) -> None:
     """Print what a ledger allows and what is left of it."""
-    table = empty_table(f"{one_line(ledger.name)} ({ledger.relation})", ("", "epsilon", "delta"))
+    table = empty_table(one_line(ledger.name), ("", "epsilon", "delta"))
     table.add_row("budget", *amounts(ledger.budget, up=False))
     table.add_row("spent", *amounts(ledger.spent, up=True))
     table.add_row("left", *amounts(ledger.remaining, up=False))
     console.print(table)
-    if ledger.unit is not None:
-        say(console, f"Each release protects a {ledger.unit}; others are refused.")
+    one = f"{ledger.unit or 'row or unit'} {CHANGES[ledger.relation]}"
+    say(console, f"Each release protects a {one}; others are refused.")
 
 
 def print_history(console: Console, ledger: Ledger) -> None:
@@ -32,5 +33,5 @@ def print_history(console: Console, ledger: Ledger) -> None:
     for entry in ledger.history():
         lines = (f"{entry.id} {entry.description}", *in_words(entry))
         words = Text("\n").join(Text(one_line(line)) for line in lines)
-        table.add_row(words, entry.state, *amounts(entry.cost, up=True))
+        table.add_row(words, STATES[entry.state], *amounts(entry.cost, up=True))
     console.print(table)
