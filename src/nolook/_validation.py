@@ -126,7 +126,7 @@ def check_names(value: object, name: str, example: str | None = None) -> tuple[s
             raise refusal(name, entry, "each name once", "leave the second one out")
         names[entry] = None
     if not names:
-        raise refusal(name, value, "at least one name", advice)
+        raise refusal(name, "", "at least one name", advice)
     return tuple(names)
 
 

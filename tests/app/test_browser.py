@@ -90,6 +90,15 @@ def press(page, name):
         page.get_by_role("button", name=name).click()
 
 
+def mark(page, *names):
+    """Mark some columns only."""
+    group = page.get_by_role("group", name="Columns")
+    for box in group.get_by_role("checkbox").all():
+        box.uncheck()
+    for name in names:
+        group.get_by_label(name, exact=True).check()
+
+
 def make(page):
     """Press the button, and return the page of the release once it is made."""
     page.get_by_role("button", name="Charge the ledger").click()
@@ -140,7 +149,7 @@ def test_from_a_table_to_a_table_of_counts_a_model_and_a_ledger(page, home, plac
     page.go_back()
     ask(page, "What explains", "1")
     page.get_by_label("Outcome").select_option("cost")
-    page.get_by_role("group", name="Columns").get_by_label("age").check()
+    mark(page, "age")
     page.get_by_label("About how many").fill("3.000")
     page.get_by_text("Half the intervals ±").first.wait_for()
     look(page, "fit")
@@ -174,8 +183,7 @@ def test_from_a_messy_table_of_a_hospital_to_counts_a_model_and_a_ledger(page, h
     page.get_by_role("link", name="Ask something else").click()
     ask(page, "What explains", "1")
     page.get_by_label("Outcome").select_option("readmitted")
-    for name in ("age", "ward", "days"):
-        page.get_by_role("group", name="Columns").get_by_label(name, exact=True).check()
+    mark(page, "age", "ward", "days")
     make(page)
     page.get_by_role("link", name="Ledger: epsilon 1 of 3 left").click()
     (model,) = map(nolook.load, (home / "stays.nolook").glob("fit-*.json"))

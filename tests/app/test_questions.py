@@ -155,6 +155,30 @@ def test_an_error_stands_beside_the_field_that_it_names(session):
         found = asked(session, "tabulate", given)
         assert [each.name for each in found.fields if each.error] == [name]
         assert (found.sections, found.error) == ((), "")
+        (error,) = filter(None, (each.error for each in found.fields))
+        assert not re.search(r"--|nolook", error)
+
+
+def test_an_error_names_fields_as_the_form_does(session):
+    found = asked(session, "tabulate", {"by": ["ward"], "epsilon": [""]})
+    (error,) = filter(None, (each.error for each in found.fields))
+    assert error == "'Epsilon' is missing: privacy loss, above 0; smaller protects more"
+    found = asked(session, "tabulate", {"epsilon": ["1"]})
+    (error,) = filter(None, (each.error for each in found.fields))
+    assert error == (
+        "no columns are given; expected 'Groups', 'Means of', 'Medians of' or 'Shares of'"
+    )
+
+
+def test_columns_used_by_default_are_marked_and_the_outcome_is_none_of_them(session):
+    form = {each.name: each for each in fields(QUESTIONS["fit"], session.schema, {})}
+    assert form["features"].value == ["age", "cost", "risk", "ward", "again"]
+    for given in ({}, {"features": ["age", "cost"]}):
+        found = asked(session, "fit", {"target": ["cost"], "epsilon": ["1"], **given})
+        assert found.sections, found.error
+        assert "cost" not in found.given["features"]
+    none = asked(session, "fit", {"target": ["cost"], "epsilon": ["1"], "features": []})
+    assert "'Columns' is ''" in "".join(each.error for each in none.fields)
 
 
 EXPECTED = {
@@ -260,6 +284,8 @@ def test_a_schema_is_written_so_that_it_is_read_again(session, tmp_path):
     names = ['a "quoted", one', "dot.ted", "\x7f", "ü"]
     columns = {name: {"type": "category", "levels": ["x, y", "ü", "..."]} for name in names}
     columns["n"] = {"type": "number", "percent": True, "decimal": ",", "missing": ["-9"]}
+    merge = {"north, or so": ["N", 'the "north"'], "south": ["S"]}
+    columns["m"] = {"type": "category", "levels": ["north, or so", "south"], "merge": merge}
     schema = nolook.Schema(columns, skip=2, delimiter=";")
     (tmp_path / "written.toml").write_text(as_toml(schema.to_dict()), encoding="utf-8")
     assert nolook.Schema.read(tmp_path / "written.toml") == schema

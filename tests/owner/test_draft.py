@@ -391,6 +391,21 @@ def test_levels_are_told_beside_the_draft(tmp_path):
     assert not re.search("Nord|Ost|Süd", made.text)
 
 
+def test_words_that_differ_in_letter_case_are_offered_once_as_most_rows_have_them(tmp_path):
+    words = ["f", "F", "F", "m", "M", "m", " F", "d"] * 10
+    (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{w},1\n" for w in words), "utf-8")
+    made = draft_schema(tmp_path / "t.csv")
+    assert made.levels == {"a": ["F", "d", "m"]}
+    assert "a: some values differ only in case, which is ignored, or in blanks." in made.found
+
+
+def test_numbers_that_may_be_weights_or_codes_are_named(tmp_path):
+    rows = "".join(f"{1 + i % 3},{1 + i % 2},{i % 7}\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("pweight,sex,age\n" + rows, "utf-8")
+    said = 'pweight, sex: survey weights need use = "weights", codes type = "category".'
+    assert said in draft_schema(tmp_path / "t.csv").found
+
+
 def test_places_that_are_no_table(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     (tmp_path / "folder.csv").mkdir()

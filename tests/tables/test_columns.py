@@ -182,7 +182,7 @@ def test_the_first_level_is_the_one_compared_with(levels, names, numbers_of):
     ("levels", "words"),
     [
         (["A", None, None], "categories of 'c' is '...'; expected each name once"),
-        ([], "categories of 'c' is a value of type list; expected at least one name"),
+        ([], "categories of 'c' is ''; expected at least one name"),
         (["A", "...", None], "is '...'; expected each name once"),
     ],
 )

@@ -34,9 +34,9 @@ def cells(path, *names, **options):
     return [[row[name] for row in rows] for name in names]
 
 
-def sav(folder):
+def sav(folder, labels=LABELS):
     pyreadstat.write_sav(
-        pd.DataFrame(COLUMNS), folder / "t.sav", variable_value_labels=LABELS,
+        pd.DataFrame(COLUMNS), folder / "t.sav", variable_value_labels=labels,
         variable_measure={"sex": "nominal", "age": "scale"}, variable_format={"day": "DATE11"},
     )  # fmt: skip
     return folder / "t.sav"
@@ -71,7 +71,9 @@ def test_columns_of_stata(tmp_path):
 def test_labels_are_drafted_as_levels(tmp_path):
     text = draft_schema(sav(tmp_path)).text
     assert '[columns."sex"]' in text
-    assert 'levels = ["male", "female"]' in text
+    assert 'levels = ["male", "female"]\n\n' in text  # another code has no label
+    text = draft_schema(sav(tmp_path, {"sex": {1: "male", 2: "female", 3: "other"}})).text
+    assert 'levels = ["male", "female", "other"]\nundeclared = "missing"\n' in text
 
 
 def test_a_text_of_wrong_bytes_is_a_text_of_its_own(tmp_path):

@@ -28,9 +28,8 @@ from nolook.report.plan_findings import plan_section
 
 __all__ = ["Asked", "ask", "mark"]
 
-_ROWS = "About how many rows (or persons) are there?"
-_ROWS_HELP = "Only if it is public: for what can be expected, not for the release."
 _FLAG = re.compile(r"--[a-z][a-z-]*")
+_OF_COMMANDS = re.compile(r" \([^()]*(?:--|nolook )[^()]*\)")
 
 
 @frozen
@@ -110,7 +109,9 @@ def ask(
     form = fields(question, session.schema, given)
     rows = (given.get("rows") or [session.rows])[0]
     if question.command in {"fit", *PLANNED}:
-        form.append(Field("rows", "--rows", _ROWS, _ROWS_HELP, "int", value=rows))
+        label = "About how many rows (or persons) are there?"
+        why = "Only if it is public: for what can be expected, not for the release."
+        form.append(Field("rows", "--rows", label, why, "int", value=rows))
     again = (given.get("again") or ["0"])[0]
     asked = Asked(session, question, form, int(again) if again.isdecimal() else 0)
     if not check:
@@ -132,10 +133,12 @@ def ask(
 
 
 def mark(form: Sequence[Field], message: str) -> tuple[list[Field], str]:
-    """Attach an error to the field that it names first; return it where there is none."""
+    """Attach an error, in the words of the form, to the field that it names first, or return it."""
     named = (_FLAG.findall(message) or [""])[0]
-    marked = [evolve(e, error=message if e.flag == named else "") for e in form]
-    return marked, "" if any(each.error for each in marked) else message
+    labels = {each.flag: repr(each.label) for each in form}
+    plain = _OF_COMMANDS.sub("", message)
+    error = _FLAG.sub(lambda flag: labels.get(flag[0], flag[0]), plain)
+    return [evolve(e, error=error * (e.flag == named)) for e in form], error * (named not in labels)
 
 
 def _expecting(asked: Asked) -> Asked:

@@ -54,7 +54,7 @@ def _call(command: str, given: dict[str, Any], **about: Any) -> str:  # noqa: AN
     """Return the expression that makes a release of `table`."""
     if command == "fit":
         return f"{_model(given, **about)}.fit(table, ledger=ledger)"
-    tables = f", {_names(given.pop('by', []))!r}" if command == "tabulate" else ""
+    tables = f", {given.pop('by', [])!r}" if command == "tabulate" else ""
     for name in ("column", "score", "probability", "columns"):
         given.pop(name, None)
     if command in _CLASSES:

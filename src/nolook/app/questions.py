@@ -6,25 +6,26 @@ help; here stands only which command answers which question, and which options i
 
 from __future__ import annotations
 
-import csv
-import io
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from inspect import Parameter, signature
 from types import NoneType
 from typing import Any, get_args, get_origin
 
 from attrs import evolve, frozen
 
+from nolook._language import as_option
 from nolook.app.numbers import as_number
 from nolook.cli import app as command_line
 from nolook.cli._declared import flag_of
 from nolook.tables.schema import ColumnSchema, Schema
 
-__all__ = ["QUESTIONS", "Field", "Question", "as_list", "fields"]
+__all__ = ["QUESTIONS", "Field", "Question", "fields"]
 
 #: Types of columns that a field offers.
-_NUMBERS, _YES_NO, _GROUPS = ("number", "integer", "date", "datetime"), ("boolean",), ("category",)
+_NUMBERS, _YES_NO = ("number", "integer", "date", "datetime"), ("boolean",)
+_GROUPS, _VALUES = ("category", *_YES_NO), (*_NUMBERS, *_YES_NO)
+_ALL = (*_NUMBERS, *_GROUPS)
 
 
 @frozen
@@ -36,10 +37,9 @@ class Question:
     explanation: str
     #: The options shown at once, as the command reads their columns, and the types of each.
     first: Mapping[str, tuple[str, ...]]
-    more: tuple[str, ...] = ()
+    more: tuple[str, ...]
 
 
-_ROWS = ("where", "rows_per_unit")
 QUESTIONS = {
     each.command: each
     for each in (
@@ -47,76 +47,65 @@ QUESTIONS = {
             "describe",
             "What is in the table?",
             "Every column on one page: mean and quartiles of numbers, rows of each level.",
-            {"features": (*_NUMBERS, *_YES_NO, *_GROUPS)},
-            ("delta", *_ROWS),
+            {"features": _ALL},
+            ("delta",),
         ),
         Question(
             "tabulate",
             "How many, how much, by groups?",
             "Counts of groups, with means, medians and shares in each.",
-            {
-                "by": (*_GROUPS, *_YES_NO),
-                "share": _YES_NO,
-                "mean": _NUMBERS,
-                "median": _NUMBERS,
-            },
-            ("quantiles", "delta", "relation", *_ROWS),
+            {"by": _GROUPS, "share": _YES_NO, "mean": _NUMBERS, "median": _NUMBERS},
+            ("quantiles", "delta", "relation"),
         ),
         Question(
             "fit",
             "What explains a number, or a yes/no outcome?",
-            "A linear or logistic model with intervals.",
-            {
-                "target": (*_NUMBERS, *_YES_NO),
-                "features": (*_NUMBERS, *_YES_NO, *_GROUPS),
-            },
-            ("method", "missing", "select", "delta", *_ROWS),
+            "A linear or logistic model with intervals. The outcome explains nothing, even if "
+            "marked below.",
+            {"target": _VALUES, "features": _ALL},
+            ("method", "missing", "select", "delta"),
         ),
         Question(
             "compare-groups",
             "Do groups differ in a number?",
             "Differences of means, ranks and distributions from the first group, with tests.",
-            {"value": (*_NUMBERS, *_YES_NO), "by": (*_GROUPS, *_YES_NO)},
-            ("relation", *_ROWS),
+            {"value": _VALUES, "by": _GROUPS},
+            ("relation",),
         ),
         Question(
             "survival",
             "How long until something happens?",
             "Survival curves (Kaplan-Meier), also by group, with medians and the log-rank test.",
-            {
-                "time": _NUMBERS,
-                "event": (*_YES_NO, *_GROUPS),
-                "by": (*_GROUPS, *_YES_NO),
-            },
-            ("relation", *_ROWS),
+            {"time": _NUMBERS, "event": _GROUPS, "by": _GROUPS},
+            ("relation",),
         ),
         Question(
             "ecdf",
             "How is a number distributed?",
             "The whole curve, from which quantiles and shares are read at no further cost.",
             {"column": _NUMBERS},
-            ("missing", "relation", *_ROWS),
+            ("missing", "relation"),
         ),
         Question(
             "quantiles",
             "Where do the middle and the quarters of some numbers lie?",
             "Quantiles of several columns, which share the budget.",
             {"columns": _NUMBERS},
-            ("at", "missing", *_ROWS),
+            ("at", "missing"),
         ),
         Question(
             "roc",
             "How well does a score tell two outcomes apart?",
             "The ROC curve of a score and the area under it.",
             {"score": _NUMBERS, "target": _YES_NO},
-            ("missing", "relation", *_ROWS),
+            ("missing", "relation"),
         ),
         Question(
             "calibration",
             "Do predicted probabilities agree with what happened?",
             "Groups of rows by probability, the share of outcomes in each, and a test.",
             {"probability": _NUMBERS, "target": _YES_NO},
-            ("groups", "missing", *_ROWS),
+            ("groups", "missing"),
         ),
     )
 }
@@ -127,8 +116,8 @@ _LABELS = {
     "median": "Medians of",
     "share": "Shares of",
     "target": "Outcome",
-    "features": "Columns (none marked: all of them)",
-    "where": "Only these rows (one condition a line)",
+    "features": "Columns",
+    "where": "Only these rows, one condition a line",
 }
 _NUMERIC = ("float", "int")
 _WORD = re.compile(r"[a-z][a-z-]+")
@@ -157,7 +146,7 @@ class Field:
         if self.value == self.default and self.name != "epsilon":
             return []
         if isinstance(self.value, list):
-            return [f"{self.flag}={as_list(self.value)}"]
+            return [f"{self.flag}={as_option(self.value)}"]
         lines = self.value.splitlines() if self.kind == "lines" else [self.value]
         texts = [text.strip() for text in lines if text.strip()]
         if self.kind in _NUMERIC:
@@ -171,21 +160,15 @@ def fields(question: Question, schema: Schema, given: Mapping[str, list[str]]) -
     commands = (each.callback for each in command_line.registered_commands)
     (command,) = (each for each in commands if each is not None and each.__name__ == called)
     known = signature(command).parameters
-    names = (*question.first, "epsilon", *question.more)
+    names = (*question.first, "epsilon", *question.more, "where", "rows_per_unit")
     made = [_field(name, known[name], question, schema) for name in names]
     return [evolve(each, value=_entered(each, given)) if given else each for each in made]
-
-
-def as_list(names: Iterable[str]) -> str:
-    """Return names as an option takes them: separated by commas, in quotes where one has some."""
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(names)
-    return line.getvalue()
 
 
 def _entered(form: Field, given: Mapping[str, list[str]]) -> str | list[str]:
     values = given.get(form.name, [])
     if form.kind == "columns":
+        values = [name for name in values if name not in given.get("target", ())]
         return [name for name in values if name in form.choices]
     return values[0] if values else ""
 
@@ -200,7 +183,8 @@ def _field(name: str, option: Parameter, question: Question, schema: Schema) -> 
         named = tuple(n for n, column in schema.columns.items() if _fits(column, types))
         if form.metavar == "NAME":
             return evolve(own, kind="column", choices=("", *named))
-        return evolve(own, kind="columns", choices=named, default=[], value=[])
+        usual = [n for n in schema.used_as("feature") if n in named and name == "features"]
+        return evolve(own, kind="columns", choices=named, default=usual, value=usual)
     if own.kind == "choice":
         choices = tuple(filter(_WORD.fullmatch, form.metavar.split("|")))
         return evolve(own, choices=choices if default else ("", *choices))
@@ -218,5 +202,6 @@ def _kind(annotation: Any, form: Any) -> str:  # noqa: ANN401 -- what Typer take
 
 
 def _fits(column: ColumnSchema, types: Sequence[str]) -> bool:
-    usable = column.use in {"feature", "target"} or column.type in {"number", "integer", "boolean"}
-    return column.type in types and usable
+    return column.type in types and (
+        column.use in {"feature", "target"} or column.type in {"number", "integer", "boolean"}
+    )

@@ -9,7 +9,8 @@ from typing import Any
 
 from attrs import frozen
 
-from nolook.app.questions import Field, as_list
+from nolook._language import as_option
+from nolook.app.questions import Field
 from nolook.tables.schema import SETTINGS
 
 __all__ = ["Card", "cards", "read_form"]
@@ -60,7 +61,7 @@ def cards(content: Mapping[str, Any], found: Mapping[str, list[str]], error: str
     made = [Card("The file", _fields("file", _FILE, file))] if file else []
     for number, (name, settings) in enumerate(columns.items()):
         own = error if named and named[1] == name else ""
-        words = as_list(found.get(name, ()))
+        words = as_option(found.get(name, ()))
         made.append(Card(name, _fields(f"{number}", _COLUMN, settings), words, own))
     return made
 
@@ -100,9 +101,7 @@ def _entered(
 
 
 def _text(value: object) -> str:
-    if isinstance(value, list):
-        return as_list(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return str(value).lower() if isinstance(value, bool) else as_option(value)
 
 
 def _value(name: str, text: str) -> object:

@@ -63,7 +63,7 @@ def _start(request: Request, form: Form) -> Response:
         except NolookError as refused:
             error = str(refused)
     here = [each for each in sorted(Path().iterdir()) if not each.name.startswith(".")]
-    tables = [f"{_DATABASES.get(each.suffix, '')}{each}" for each in here if _is_table(each)]
+    tables = [_DATABASES.get(each.suffix, "") + str(each) for each in here if _is_table(each)]
     kept = Session.all().values()
     return _page("start.html", "Choose a table", tables=tables, kept=kept, given=given, error=error)
 

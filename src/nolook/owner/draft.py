@@ -57,12 +57,9 @@ _BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 # How numbers may be written, the likelier before those that say as much.
 _NUMBERS = tuple(
-    {"decimal": decimal, "thousands": thousands}
-    for decimal, thousands in (
-        (".", None), (".", ","), (",", None), (",", "."), (".", "\u2019"), (",", "\u2019"),
-        (".", " "), (",", " "), (".", "_"),
-    )
-)  # fmt: skip
+    {"decimal": signs[0], "thousands": signs[1:] or None}
+    for signs in (".", ".,", ",", ",.", ".\u2019", ",\u2019", ". ", ", ", "._")
+)
 _CURRENCIES = ("€", "$", "£", "¥", "EUR", "USD", "GBP", "CHF", "JPY", "Fr")
 _PAIRS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"),
@@ -95,7 +92,8 @@ _NOTES = {
     "number": "a value in another format is missing",
     "integer": "whole in all sampled rows; any other number is missing",
     "boolean": "other values are missing",
-    "category": 'a feature once it has levels; "..." stands for all other values',
+    "category": 'a feature once it has levels; other values are "..."; undeclared = "missing" '
+    "does without this level",
     "date": "days since 1970-01-01",
     "identifier": 'not a feature; use = "unit" protects all rows of a patient or household',
     "text": "not a feature",
@@ -377,13 +375,13 @@ def _candidates(words: Any, form: dict[str, str | None]) -> Iterator[dict[str, A
 
 
 def _words(cells: Any) -> list[str]:  # noqa: ANN401
-    """Return the different texts of a column, in order."""
+    """Return the different texts of a column, the rarest first."""
     if in_words(cells.type) != "text":
         return []
-    found = pc.unique(trimmed(cells)).view(BYTES).to_pylist()
-    return sorted(
-        word.decode("utf-8", "replace") for word in found if word not in {None, b"", b"?"}
-    )
+    found = [word for word, _ in Counter(trimmed(cells).view(BYTES).to_pylist()).most_common()]
+    return [
+        word.decode("utf-8", "replace") for word in found[::-1] if word not in {None, b"", b"?"}
+    ]
 
 
 def _draft(
@@ -401,6 +399,9 @@ def _draft(
         for name, settings in columns.items()
         if name in cells and settings["type"] in {"number", "integer", "boolean"}
     }
+    for name, each in columns.items():
+        if each.get("levels") and {*words.get(name, ())} <= {*each["levels"]}:
+            each["undeclared"] = "missing"
     for name, values in numbers.items():
         if not columns[name].get("percent") and (codes := _codes(values)):
             columns[name].setdefault("missing", []).extend(map(str, codes))
@@ -408,7 +409,9 @@ def _draft(
     found = [*found, *look(Sample(columns, cells, words, numbers, target))]
     content = {"file": {n: each for n, each in file.items() if each}, "columns": columns}
     few = [n for n, each in columns.items() if each["type"] == "category" and n in words]
-    shown = {name: words[name] if len(words[name]) <= _MOST_LEVELS else [] for name in few}
+    # Words that differ in letter case only are one level, in its commonest spelling.
+    once = {n: {word.lower(): word for word in words[n]} for n in few}
+    shown = {n: sorted(own.values()) * (len(own) <= _MOST_LEVELS) for n, own in once.items()}
     return Draft(content, shown, found)
 
 
@@ -424,6 +427,8 @@ def as_toml(content: Mapping[str, Any], notes: Mapping[str, str] = MappingProxyT
     return "\n".join([*lines[1:], ""])
 
 
-def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag or a list of texts
+def _quoted(value: Any) -> str:  # noqa: ANN401 -- a text, a flag, texts, or these by level
     """Return a value as TOML, which takes JSON's strings except for one character."""
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_quoted(key)} = {_quoted(value[key])}' for key in value)}}}"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

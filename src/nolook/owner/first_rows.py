@@ -15,7 +15,7 @@ from nolook._arrays import Places, Vector
 from nolook.errors import ParameterError
 from nolook.tables.conversion import conversion
 from nolook.tables.schema import ColumnSchema, FileFormat
-from nolook.tables.source import TEXT, Column, in_words
+from nolook.tables.source import BYTES, TEXT, Column, in_words
 from nolook.tables.words import last_word, listed, trimmed
 
 __all__ = [
@@ -36,20 +36,17 @@ TIMES = (
 )
 # Words for a missing value, with or without capitals.
 _NOTHING = (
-    "", "-", "--", "?", ".", "NA", "N/A", "n.a.", "#N/A", "<NA>", "NaN", "null", "none", "missing",
-    "unknown", "not known", "not available", "k. A.", "k.A.", "keine Angabe", "keine Angaben",
-    "unbekannt", "nicht bekannt", "fehlend", "fehlt", "inconnu", "inconnue", "manquant",
-    "non disponible", "non renseigné", "sconosciuto", "mancante", "non disponibile", "n.d.",
-    "desconocido", "sin datos", "no disponible", "desconhecido", "sem dados", "onbekend",
-    "ontbreekt", "okänd", "saknas", "ukjent", "ukendt", "nieznany", "brak", "brak danych",
-)  # fmt: skip
-_MISSING = pa.array(
-    {each for word in _NOTHING for each in (word, word.lower(), word.upper(), word.capitalize())},
-    TEXT,
+    r"^(?i:|--?|\?|\.|n/?a|n\.a\.|#n/a|<na>|nan|null|none|missing|unknown|not known|not available"
+    r"|k\. ?a\.|keine angaben?|unbekannt|nicht bekannt|fehlend|fehlt|inconnue?|manquant"
+    r"|non disponible|non renseign(?:é|É)|sconosciuto|mancante|non disponibile|n\.d\.|desconocido"
+    r"|sin datos|no disponible|desconhecido|sem dados|onbekend|ontbreekt|ok(?:ä|Ä)nd|saknas|ukjent"
+    r"|ukendt|nieznany|brak|brak danych)$"
 )
 #: With fewer rows nothing can be told from how often values repeat.
 LEAST_ROWS, _FEW_ROWS, _MOST_CLASSES = 20, 200, 10
 _NUMBERS, _UNUSED = ("number", "integer"), ("identifier", "text", "nothing")
+# Names of numbers that may be survey weights or codes.
+_UNSURE = re.compile(r"[a-z]?weights?|w|gewicht|sex|gender|geschlecht")
 # Names of what many rows have in common; numbers of these are codes, if there are many of them.
 _GROUP = re.compile(
     r"[a-z]*(?:num|code?)"
@@ -74,11 +71,8 @@ class Sample:
     @property
     def features(self) -> list[str]:
         """The columns, except the target, that are not set aside so far."""
-        return [
-            name
-            for name, each in self.columns.items()
-            if name != self.target and each.get("use", each["type"]) not in _UNUSED
-        ]
+        uses = {name: each.get("use", each["type"]) for name, each in self.columns.items()}
+        return [name for name, use in uses.items() if name != self.target and use not in _UNUSED]
 
 
 def look(found: Sample) -> Iterator[str]:
@@ -106,8 +100,10 @@ def look(found: Sample) -> Iterator[str]:
         columns |= {n: {"type": "boolean", "true": ["1"], "false": ["0"]} for n in marks}
         yield f"0 or 1 in all sampled rows: {listed(marks)} (drafted as yes or no)."
     yield from _identifiers(found)
+    if unsure := [name for name in numbers if _UNSURE.fullmatch(last_word(name))]:
+        yield f'{listed(unsure)}: survey weights need use = "weights", codes type = "category".'
     if bare := [n for n, each in columns.items() if each.get("levels") == [] and n != target]:
-        yield f"Features once they have levels (--levels shows the values): {listed(bare)}."
+        yield f"Features once they have levels: {listed(bare)}."
     yield from _written_oddly(found)
     yield from _missing_often(found)
     alone = [
@@ -163,14 +159,12 @@ def _written_oddly(found: Sample) -> Iterator[str]:
         if codes := [word for word in settings.get("missing", ()) if word.lstrip("-").isdigit()]:
             yield f"{name}: {', '.join(codes)} may stand for a missing value (drafted so)."
         other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
-        if (
-            other in (*DATES, *TIMES)
-            and share(found.cells[name], {**settings, "pattern": other}) == 1
-        ):
+        swapped = {**settings, "pattern": other}
+        if other in (*DATES, *TIMES) and share(found.cells[name], swapped) == 1:
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
         own = found.written.get(name, [])
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
-            yield f"{name}: some values differ only in case or white space, which is ignored."
+            yield f"{name}: some values differ only in case, which is ignored, or in blanks."
 
 
 def _counts(values: Vector) -> bool:
@@ -271,4 +265,4 @@ def converted(cells: Any, settings: Mapping[str, Any], **form: Any) -> Any:  # n
 
 def is_nothing(cells: Any) -> Any:  # noqa: ANN401
     """Mark the public words for a missing value."""
-    return pc.is_in(cells, value_set=_MISSING)
+    return pc.match_substring_regex(cells.view(BYTES), pattern=_NOTHING)
