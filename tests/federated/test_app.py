@@ -73,11 +73,11 @@ def refused(status, answer):
 
 def test_a_report_is_stored_once(pair, owner):
     before = stored(pair)
-    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 1})
-    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 0})
+    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 1, "count": before + 1})
+    assert owner.put(SMALL, FIRST[30]) == (200, {"new": 0, "count": before + 1})
     refused(400, owner.put(SMALL, changed(FIRST[30])))
     # Several at once: all of them or, if one is damaged, none.
-    assert owner.put(SMALL, *FIRST[29:32]) == (200, {"new": 2})
+    assert owner.put(SMALL, *FIRST[29:32]) == (200, {"new": 2, "count": before + 3})
     refused(400, owner.put(SMALL, FIRST[33], changed(FIRST[34])))
     assert stored(pair) == before + 3
 
@@ -386,6 +386,8 @@ def test_what_was_refused_is_nowhere_on_the_disk(pair, owner):
 class Service:
     """A batch's service whose freeze waits, and whose status fails."""
 
+    count = 1
+
     def __init__(self):
         self.thawed = threading.Event()
 
@@ -434,7 +436,7 @@ def test_a_slow_call_keeps_no_report_waiting(calls):
         stored = await asyncio.wait_for(
             call("owner", "POST", ADDRESS, seal(SMALL, 0, FIRST[0])), PATIENCE
         )
-        assert stored == (200, {"new": 1})
+        assert stored == (200, {"new": 1, "count": 1})
         assert not slow.done()
         service.thawed.set()
         assert await slow == (200, {"state": "frozen"})

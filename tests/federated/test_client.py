@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import math
 import socket
@@ -10,6 +11,7 @@ import ssl
 import threading
 import time
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
@@ -165,13 +167,18 @@ def test_a_server_that_is_away_for_a_moment(forks, tmp_path):
 
 
 def test_a_server_that_stays_away(pair, monkeypatch):
-    monkeypatch.setattr(time, "sleep", lambda _: None)
     (port,) = free()
     access = evolve(pair.access("owner", 0), url=f"https://127.0.0.1:{port}")
-    with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
+    clock, told = itertools.count(0.0, 30.0), []
+    slow = SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None)
+    monkeypatch.setattr(client_module, "time", slow)
+    with ServerClient(access, 300.0, told.append) as client, pytest.raises(RefusedError) as caught:
         client.put("ages", [SEALED[0]])
     assert caught.value.status == 503
     assert "cannot be reached" in str(caught.value)
+    assert client.untouched
+    assert told == [f"{caught.value}; trying again, for up to 300 seconds"]
+    assert next(clock) > 300.0  # it waits as long as it says
 
 
 def free():
@@ -251,13 +258,14 @@ def response(status, content):
         (response(409, json.dumps({"error": "a\nb\x1b[31m" + "c" * 5000}).encode()), 409, "a?b?"),
     ],
 )
-def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch):
-    monkeypatch.setattr(time, "sleep", lambda _: None)
-    fake = Fake(tmp_path, [answer] * (7 if said is None else 1))
+def test_servers_that_are_none(pair, tmp_path, answer, status, said):
+    fake = Fake(tmp_path, [answer])
     access = evolve(
         pair.access("analyst", 0), url=fake.url, authority=fake.authority.path.read_text()
     )
-    with ServerClient(access) as client, pytest.raises(RefusedError) as caught:
+    # One that says nothing understandable is asked again until the patience has ended.
+    patience = 0.0 if said is None else 60.0
+    with ServerClient(access, patience) as client, pytest.raises(RefusedError) as caught:
         client.status("ages")
     fake.close()
     message = str(caught.value)
@@ -265,6 +273,25 @@ def test_servers_that_are_none(pair, tmp_path, answer, status, said, monkeypatch
     assert len(message) < 500
     assert caught.value.status == (503 if said is None else status)
     assert said is None or said in message
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_a_server_that_says_how_far_it_is_has_longer_than_the_patience(pair, monkeypatch, moves):
+    """A busy machine checks long: half an hour passes, the patience is five minutes."""
+    clock, told = itertools.count(0.0, 30.0), []
+    slow = SimpleNamespace(monotonic=lambda: next(clock), sleep=lambda _: None)
+    monkeypatch.setattr(client_module, "time", slow)
+    texts = [{"error": f"checked ({part * moves} of 60); ask again"} for part in range(60)]
+    answers = iter([*((503, json.dumps(text).encode()) for text in texts), (200, b"{}")])
+    with ServerClient(pair.access("analyst", 0), 300.0, told.append) as client:
+        monkeypatch.setattr(client, "_answered", lambda *_: next(answers))
+        if moves:
+            assert client.freeze("ages") == {}
+        else:
+            with pytest.raises(RefusedError, match="checked"):
+                client.freeze("ages")
+    assert next(clock) > 300.0
+    assert len(told) == (57 if moves else 1)
 
 
 class Endless(Fake):

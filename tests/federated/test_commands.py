@@ -99,7 +99,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here):
     try:
         owner, analyst = (reach(pair, who) for who in ("owner", "analyst"))
         out = fine(cli("submit", *owner, "--table", "t.parquet", "--column", "age"))
-        assert out.endswith(f"reports of one at both servers: {ROWS}\n")
+        assert f"one: {ROWS} sent; all reports so far: {ROWS} at {pair.urls[0]}, {ROWS} at" in out
         fine(cli("submit", *owner, "--value", "17.5", "--quiet"))
         assert not (here / "one.pending").exists()
         said = " ".join(fine(cli("query", *analyst, "--freeze", "--dry-run")).split())
@@ -124,7 +124,7 @@ def test_a_distribution_from_batch_to_report(forks, cli, here):
         words = ["--output", "again.json", "--quiet"]
         assert fine(cli("query", *analyst, *words)) == ""
         assert (here / "again.json").read_bytes() == content
-        assert "closed" in refused(cli("submit", *owner, "--value", "3", "--quiet"))
+        check_that_nothing_is_left(cli, pair, here)
         assert fine(cli("close", *analyst)) == "one has ended at both servers\n"
         assert fine(cli("close", *analyst, "--quiet")) == ""
         fine(cli("query", *analyst, *words, "--force"))
@@ -132,6 +132,19 @@ def test_a_distribution_from_batch_to_report(forks, cli, here):
         assert pair.said() == ""
     finally:
         pair.close()
+
+
+def check_that_nothing_is_left(cli, pair, here):
+    """Check that owners who are late, or swap their tokens, hear so and keep no reports."""
+    value = ["--value", "3", "--quiet"]
+    said = refused(cli("submit", *reach(pair, "owner"), *value))
+    assert "closed; it takes no more reports (nothing of yours was counted, and agree on" in said
+    assert not (here / "one.pending").exists()
+    pair.tokens["owner"].reverse()
+    said = refused(cli("submit", *reach(pair, "owner"), *value))
+    assert "refused (401)" in said
+    assert "are the two --token-file the wrong way round?" in said
+    assert not (here / "one.pending").exists()
 
 
 def check_basis(batch, said, page, found):
@@ -168,7 +181,9 @@ def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
         assert "epsilon 1000, above --at-most-epsilon 10" in refused(cli("submit", *owner, *table))
         owner += weak
         fine(cli("submit", *owner, *table))
-        assert "all the reports it may (1)" in refused(cli("submit", *owner, *table, "--quiet"))
+        again = [*owner, *table, "--quiet"]
+        assert "rows would count twice" in refused(cli("submit", *again))
+        assert "all the reports it may (1)" in refused(cli("submit", *again, "--again"))
         out = fine(cli("query", *analyst, "--freeze"))
         assert "40 reports count." in " ".join(out.split())
         found = nolook.load(here / "one.distribution.json")
@@ -180,15 +195,16 @@ def test_tokens_for_one_report_each_send_a_folder_once(forks, cli, here):
 
 def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
     pair = Pair(forks, here, [], budget=999.0)
-    described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.0625")
+    words = ["--column", "score", "--target", "bought", "--positive", "yes", "--negative", "no"]
+    batch = described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.0625", *words)
+    assert "of score and bought (positive: yes, negative: no); one report" in batch.in_words()[0]
     score, positive, _ = table(here / "t.parquet")
     pair.start()
     try:
         owner, analyst = reach(pair, "owner"), reach(pair, "analyst")
-        words = ["--table", "t.parquet", "--column", "score", "--target", "bought"]
-        fine(cli("submit", *owner, *words, "--positive", "yes", "-n", "no"))
-        fine(cli("submit", *owner, "--value", "0.99", "--target", "1"))
-        fine(cli("submit", *owner, "--value", "0.01", "--target", "0"))
+        fine(cli("submit", *owner, "--table", "t.parquet"))
+        fine(cli("submit", *owner, "--value", "0.99", "--target", "YES"))
+        fine(cli("submit", *owner, "--value", "0.01", "--target", "no"))
         assert "stays open" in refused(cli("query", *analyst, "--freeze"), 3)
         assert "server 0: open, 302 reports" in fine(cli("status", *analyst))
         assert not (here / "one.roc.json").exists()
@@ -203,11 +219,40 @@ def test_a_roc_curve_and_a_ledger_that_has_too_little(forks, cli, here):
         found = nolook.load(here / "one.roc.json")
         assert round(found.n_positive_) == positive.sum() + 1
         assert round(found.n_negative_) == (~positive).sum() + 1
+        assert found.scored_.positive == "yes"
         # The grid has 16 steps, so the area is that of scores rounded to them.
         cells = np.ceil(score * 16)
         above = cells[positive][:, None] - cells[~positive]
         area = (above > 0).mean() + (above == 0).mean() / 2
         assert abs(found.auc_ - area) < 0.01
+    finally:
+        pair.close()
+
+
+def test_a_row_without_one_of_the_words_is_not_a_negative_one(forks, cli, here):
+    pair = Pair(forks, here, [])
+    words = ["--column", "score", "--target", "bought", "--positive", "yes", "--negative", "no"]
+    described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.0625", *words)
+    score, odd = [0.5] * 3, ["maybe", None, ""]
+    pq.write_table(pa.table({"score": score, "bought": odd}), here / "odd.parquet")
+    table = {"score": score + [0.25] * 30, "bought": [*odd, *["yes", "no "] * 15]}
+    pq.write_table(pa.table(table), here / "t.parquet")
+    pair.start()
+    try:
+        owner = reach(pair, "owner")
+        said = refused(cli("submit", *owner, "--table", "odd.parquet"))
+        assert "no rows of --table have yes or no as their bought" in said
+        said = refused(cli("submit", *owner, "--value", "1.7", "--target", "maybe"))
+        assert "--target is 'maybe'; expected yes or no" in said
+        assert list(here.glob("one.*")) == [here / "one.json"]
+        done = cli("submit", *owner, "--table", "t.parquet")
+        said = "nolook: 30 of 33 rows have yes or no as their bought; no report of the others\n"
+        assert (done.status, done.err) == (0, said)
+        assert "one: 30 sent" in done.out
+        assert "rows would count twice" in refused(cli("submit", *owner, "--table", "t.parquet"))
+        fine(cli("query", *reach(pair, "analyst"), "--freeze"))
+        found = nolook.load(here / "one.roc.json")
+        assert (round(found.n_positive_), round(found.n_negative_)) == (15, 15)
     finally:
         pair.close()
 
@@ -325,11 +370,12 @@ def test_a_batch_is_not_closed_below_its_minimum(forks, cli, here):
 
 
 @pytest.mark.slow
-def test_an_interrupted_submission_sends_the_same_reports(forks, cli, here):
+def test_an_interrupted_submission_sends_the_same_reports(forks, cli, here, monkeypatch):
     pair = Pair(forks, here, [])
     described(cli, pair, "ecdf", 1.0, "--grid", "0:127:1")
     table(here / "t.parquet")
     words = ["--table", "t.parquet", "--column", "age"]
+    monkeypatch.setattr("nolook.federated.commands._options._PATIENCE", 1.0)
     try:
         pair.start(0)  # the other one is away
         owner = reach(pair, "owner")
@@ -435,6 +481,8 @@ def test_a_server_is_set_up_at_an_https_address_only(cli, here, address):
         ({"--grid": "1:0:1"}, "--grid"),
         ({"--grid": "0:1:1e-6"}, "(give a larger step)"),
         ({"--kind": "roc"}, "at most 2**16 for roc (give --grid, such as 0:1:0.01)"),
+        ({"--kind": "roc", "--column": "x", "--target": "y", "--positive": "yes"}, "--negative"),
+        ({"--kind": "roc", "--column": "x", "--target": "y", "--negative": "no"}, "--positive"),
         ({"--output": "none/x.json"}, "--output"),
     ],
 )
@@ -455,7 +503,8 @@ def test_a_batch_is_described_wherever_its_file_is_read(forks, here, cli, capsys
     assert nolook.cli._run(["show", "one.json"]) == 0
     said = capsys.readouterr().out
     assert said.startswith(
-        "one: the ROC curve of one number and its class; one report for each row.\n"
+        "one: the ROC curve of one number and its class (positive: 1, negative: 0); one report for "
+        "each row.\n"
     )
     for text in (*batch.servers, "at least 20 reports", "epsilon = 1, delta = 0", "4 thresholds"):
         assert text in said
@@ -516,7 +565,8 @@ def test_a_table_of_units_is_not_reported_row_by_row(forks, cli, here):
 def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
     """The names of columns come from the batch, and every row of a unit is as likely."""
     pair = Pair(forks, here, [])
-    words = ["--column", "risk", "--target", "died", "--positive", "yes", "--unit", "id"]
+    words = ["--column", "risk", "--target", "died", "--unit", "id"]
+    words += ["--positive", "yes", "--negative", "no"]
     described(cli, pair, "roc", 1000.0, "--grid", "0:1:0.25", *words)
     many = 200
     table = {
@@ -527,10 +577,11 @@ def test_each_unit_sends_one_report_of_a_row_drawn_at_random(forks, cli, here):
     pq.write_table(pa.table(table), here / "t.parquet")
     pair.start()
     try:
-        options = ["--table", "t.parquet", "--negative", "no"]
-        out = fine(cli("submit", *reach(pair, "owner"), *options))
-        assert out.endswith(f"reports of one at both servers: {many + 1}\n")
-        assert "ROC curve of risk and died; one report for each unit (id), of" in out
+        out = fine(cli("submit", *reach(pair, "owner"), "--table", "t.parquet"))
+        assert f"one: {many + 1} sent; " in out
+        assert (
+            "of risk and died (positive: yes, negative: no); one report for each unit (id)" in out
+        )
         out = fine(cli("query", *reach(pair, "analyst"), "--freeze", "--report", "r.html"))
         found = nolook.load(here / "one.roc.json")
         assert (found.scored_.score, found.scored_.target) == ("risk", "died")

@@ -26,7 +26,7 @@ def upload_all(pair, ids, sent):
         callers = [Caller(pair, role, "owner") for role in (0, 1)]
         for i in range(which, len(ids), UPLOADERS):
             for role, caller in enumerate(callers):
-                if caller.put(BATCH, sent[role][i])[1] == {"new": 1}:
+                if caller.put(BATCH, sent[role][i])[1].get("new"):
                     new[role].add(i)
         for caller in callers:
             caller.close()

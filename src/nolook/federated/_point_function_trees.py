@@ -73,12 +73,7 @@ class Grower:
         return -self.totals if self._role else self.totals
 
     def _grow(
-        self,
-        level: int,
-        nodes: Words,
-        offsets: NDArray[np.int64],
-        steps: Words,
-        here: _Stop,
+        self, level: int, nodes: Words, offsets: NDArray[np.int64], steps: Words, here: _Stop
     ) -> None:
         """Go down to a stop from nodes of some offsets: (offsets * parents, keys, 2)."""
         count, keys, _ = nodes.shape

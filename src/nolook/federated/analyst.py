@@ -49,20 +49,16 @@ def freeze(batch: Batch, servers: Sequence[ServerClient]) -> str:
     for _ in range(_ROUNDS):
         found = [_status(server, server.freeze(batch.name)) for server in servers]
         if all(one.state in {"frozen", "answered"} for one in found):
-            return agreement(servers, found)
+            return agreement(found)
     raise RefusedError("the servers did not agree on the reports; ask their operators", 409)
 
 
-def agreement(servers: Sequence[ServerClient], found: Sequence[Status]) -> str:
+def agreement(found: Sequence[Status]) -> str:
     """Return the numbers of reports counted and not counted in a frozen batch, in a sentence."""
     counts = {(one.agreed, one.rejected) for one in found}
     counted, rejected = counts.pop()
     if counts or counted is None or rejected is None:
-        raise RefusedError(
-            f"{servers[0].url} and {servers[1].url} state different counts of reports; ask their "
-            "operators",
-            502,
-        )
+        raise RefusedError("the servers state different counts; ask their operators", 502)
     reasons = "that the servers do not agree on", "only at server 0", "only at server 1"
     numbers = (rejected, *(one.count - counted - rejected for one in found))
     out = ", ".join(f"{n:,} {why}" for n, why in zip(numbers, reasons, strict=True) if n)
@@ -88,11 +84,8 @@ def end(batch: Batch, servers: Sequence[ServerClient], *, unanswered: bool = Fal
     """
     for server, before in zip(servers, status(batch, servers), strict=True):
         if not unanswered and before.state not in {"answered", "ended"}:
-            raise RefusedError(
-                f"{batch.name} is {before.state} at {server.url} and has no answer. If it "
-                "is ended now, it never will (to end it anyway: --unanswered)",
-                409,
-            )
+            state = f"{batch.name} is {before.state} at {server.url} and has no answer"
+            raise RefusedError(f"{state} (to end it without one: --unanswered)", 409)
     for server in servers:
         if server.end(batch.name).get("state") != "ended":
             raise _no_server(server.url)

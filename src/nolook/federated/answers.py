@@ -202,4 +202,4 @@ def block_variance(batch: Batch) -> float:
 
 def _scored(batch: Batch) -> Scored:
     """Return the names of the parts of a score."""
-    return Scored(*(batch.columns or (batch.name, "target", "1")))
+    return Scored(*(batch.columns[:3] or (batch.name, "target", "1")))

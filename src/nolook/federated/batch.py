@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 
 from nolook._unit import ROW, Unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon
-from nolook.algorithms.forest import (
-    CountEvent,
-    Forest,
-    Noise,
-    best_forest,
-    count_event,
-    forest_of,
-)
+from nolook.algorithms.forest import CountEvent, Forest, Noise, best_forest, count_event, forest_of
 from nolook.algorithms.grids import GRID_KINDS, PROBABILITIES, DoublesGrid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.federated.kinds import KINDS, Kind
@@ -91,7 +84,7 @@ class Batch:
     keys: Servers = field(kw_only=True)
     #: Probability of a larger loss. Above 0 the noise is Gaussian, otherwise Laplace.
     delta: float = field(default=0.0, converter=_delta, kw_only=True)
-    #: Names of the value and, with classes, of the target and its positive value; for readers.
+    #: Names of the value and, with classes, of the target, and its positive and negative word.
     columns: tuple[str, ...] = field(default=(), kw_only=True)
     #: The column of an owner's table that names whom a report is of, such as a patient; or a row.
     unit: str | None = field(default=None, kw_only=True)
@@ -136,10 +129,10 @@ class Batch:
                 f"delta is {self.delta!r} for {self.kind}; expected 0 (only kinds without a target "
                 "have Gaussian noise)"
             )
-        if self.columns and len(self.columns) != 2 * len(self.classes) - 1:
+        if self.columns and len(self.columns) != 3 * len(self.classes) - 2:
             raise ParameterError(
                 f"columns are {list(self.columns)} for {self.kind}; expected the value's name and, "
-                "where there is a target, its name and its positive value"
+                "where there is a target, its name, its positive word and its negative one"
             )
         if not _NONCE.fullmatch(self.nonce):
             raise ParameterError("nonce is not 32 random hexadecimal digits")
@@ -208,15 +201,20 @@ class Batch:
     def in_words(self) -> tuple[str, ...]:
         """Describe the release and its promise to an owner, in sentences."""
         points = self.points()
-        value, *target = self.columns or ("one number", *["its class"][: len(self.classes) - 1])
+        value, *target = self.columns or ("one number", "its class", "1", "0")
         one = "row" if self.unit is None else f"{Unit(self.unit, 1).protected} ({self.unit})"
         sender = one if self.unit is None else f"{one}, of one of its rows drawn at random"
-        released = f"{KINDS[self.kind].in_words} of {' and '.join((value, *target[:1]))}"
+        released = f"{KINDS[self.kind].in_words} of {value}"
+        if len(self.classes) > 1:
+            released += " and {} (positive: {}, negative: {})".format(*target)
+        counted = f"There are {len(points):,} thresholds, from {points[0]:g} to {points[-1]:g}."
+        if self.labels:
+            counted = f"Counted are {', '.join(self.labels)}, any other value and missing ones."
+        elif len(self.classes) == 1 and self.grid is None:
+            counted = "Its thresholds fit any number."
         return (
             f"{self.name}: {released}; one report for each {sender}.",
-            f"Counted are {', '.join(self.labels)}, any other value and missing ones."
-            if self.labels
-            else f"There are {len(points):,} thresholds, the first at {points[0]:g}.",
+            counted,
             f"It is released once, from at least {self.minimum:,} reports.",
             self.guarantee().in_words(),
         )
@@ -242,7 +240,8 @@ class Batch:
         """Return the settings the reports were read with, as a table's of one column."""
         value = (self.columns or (self.name,))[0]
         categories = {value: [*self.labels, None]} if self.labels else {}
-        return {"features": [value], "categories": categories, "missing": "zero"}
+        words = dict(zip(("positive", "negative"), self.columns[2:], strict=False))
+        return {"features": [value], "categories": categories, "missing": "zero", **words}
 
 
 @lru_cache(maxsize=8)

@@ -32,10 +32,10 @@ _SLOWEST = 600.0  # seconds until the whole of an answer is here
 _LARGEST = 1 << 16  # bytes of what a server says of a batch, or why it refuses
 _LARGEST_PAGE = 1 << 20  # of its reports' entries
 _LARGEST_ANSWER = 1 << 26
-_ATTEMPTS = 7  # at a server that cannot be reached
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 10.0  # seconds, doubled each time
 _LONGEST_SHOWN = 300
 _LATER = (429, 503)  # what is tried again
+_UNTOUCHED = (401, 404, 409)  # refusals of reports of which none is stored
 _UPLOADERS = 8
 
 
@@ -51,15 +51,12 @@ class Access:
 class ServerClient:
     """One server, which threads may share; connections are kept.
 
-    It may be busy or away for `patience` seconds; `told` hears of the first refusal that is waited
-    for.
+    It may be busy or away for `patience` seconds. `told` hears of each refusal that is waited for,
+    once; the wait begins again where a server says how far it is.
     """
 
     def __init__(
-        self,
-        access: Access,
-        patience: float = 60.0,
-        told: Callable[[str], None] = lambda _: None,
+        self, access: Access, patience: float = 60.0, told: Callable[[str], None] | None = None
     ) -> None:
         if not access.url.startswith("https://"):
             raise ParameterError(
@@ -70,6 +67,11 @@ class ServerClient:
         self._tokens = read_tokens(access.token)
         self._context = _context(access.authority)
         self._idle: list[HTTPSConnection] = []
+        self._heard: set[str] = set()
+        #: The number of reports that the server said it has.
+        self.stored = 0
+        #: Whether it surely stored nothing of what was sent.
+        self.untouched = True
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +95,9 @@ class ServerClient:
         `which` of the tokens is shown.
         """
         address = f"/v1/batches/{name}/reports"
-        return int(self._document("POST", address, b"".join(reports), which).get("new", 0))
+        said = self._document("POST", address, b"".join(reports), which)
+        self.stored = max(self.stored, int(said.get("count", 0)))
+        return int(said.get("new", 0))
 
     def status(self, name: str) -> dict[str, Any]:
         """Return a batch's state and number of reports."""
@@ -136,36 +140,29 @@ class ServerClient:
     ) -> bytes:
         """Send a request until it is granted; return the content, of `largest` bytes at most."""
         # What is compressed could be far more than what arrives.
-        headers = {
-            "authorization": f"Bearer {self._tokens[which]}",
-            "accept-encoding": "identity",
-        }
-        deadline, pause, attempt = time.monotonic() + self._patience, _FIRST_PAUSE, 0
+        headers = {"authorization": f"Bearer {self._tokens[which]}", "accept-encoding": "identity"}
+        deadline, pause = time.monotonic() + self._patience, _FIRST_PAUSE
         while True:
-            attempt += 1
             try:
                 status, content = self._answered(method, address, body, headers, largest)
             except ssl.SSLCertVerificationError:
                 raise RefusedError(
-                    f"{self.url} shows a certificate that is not trusted; expected one for "
-                    "this address, signed by the authority that the batch names",
-                    502,
+                    f"{self.url} shows a certificate that is not trusted by the batch", 502
                 ) from None
             except (OSError, HTTPException) as error:
-                refusal = RefusedError(
-                    f"{self.url} cannot be reached ({type(error).__name__})", 503
-                )
-                if attempt >= _ATTEMPTS or time.monotonic() > deadline:
-                    raise refusal from None
+                said = f"{self.url} cannot be reached ({type(error).__name__})"
+                refusal = RefusedError(said, 503)
             else:
                 if status in range(200, 300):
                     return content
                 refusal = _refusal(self.url, status, content)
-                if status not in _LATER or time.monotonic() > deadline:
-                    raise refusal
-            if attempt == 4:  # a shorter wait is not worth a message
-                told, self._told = self._told, lambda _: None  # once, whatever threads wait
-                told(f"{refusal}; trying again, for up to {self._patience:.0f} seconds")
+            if refusal.status not in _LATER or time.monotonic() > deadline:
+                raise refusal from None
+            said, long = str(refusal), pause > 4 * _FIRST_PAUSE  # else it is not worth a message
+            if self._told and long and said not in self._heard:  # whatever threads wait
+                self._heard.add(said)
+                self._told(f"{said}; trying again, for up to {self._patience:.0f} seconds")
+                deadline = time.monotonic() + self._patience
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -179,8 +176,10 @@ class ServerClient:
             with connection.getresponse() as response:
                 content = _read(self.url, response, largest)
         except BaseException:
+            self.untouched = False
             connection.close()
             raise
+        self.untouched &= response.status in _UNTOUCHED
         if response.will_close:
             connection.close()
         else:
@@ -258,11 +257,8 @@ def _read(url: str, response: HTTPResponse, largest: int) -> bytes:
     while part := response.read1(1 << 16):
         content += part
         if len(content) > largest or time.monotonic() > latest:
-            raise RefusedError(
-                f"{url} does not answer like a nolook server: more than {largest} bytes, or for "
-                f"longer than {_SLOWEST:.0f} seconds",
-                502,
-            )
+            said = f"more than {largest} bytes, or longer than {_SLOWEST:.0f} seconds"
+            raise RefusedError(f"{url} does not answer like a nolook server: {said}", 502)
     if response.length:
         raise IncompleteRead(bytes(content), response.length)
     return bytes(content)

@@ -22,7 +22,7 @@ from nolook.federated.disk import os_errors_as_store_errors
 from nolook.federated.failures import StoreError
 from nolook.federated.reports import report_bytes
 
-__all__ = ["Bytes", "read_pending", "write_pending"]
+__all__ = ["Bytes", "finish_pending", "read_pending", "was_sent", "write_pending"]
 
 _HEAD = struct.Struct("<4sBxxx32s32sQ")
 _MAGIC = b"NLKO"
@@ -40,9 +40,28 @@ def write_pending(path: Path, batch: Batch, named: bytes, first: Bytes, second: 
         try:
             _files.create(path, content + hashlib.sha256(content).digest())
         except FileExistsError:
-            raise StoreError(
-                f"{str(path)!r} was just made by another submission; wait for that one"
-            ) from None
+            raise StoreError(f"{str(path)!r} was just made by another submission") from None
+
+
+def finish_pending(path: Path) -> None:
+    """Erase reports that both servers have, and note which submission they were, if of a table."""
+    with os_errors_as_store_errors(path):
+        head = path.read_bytes()[: _HEAD.size]
+        if _HEAD.unpack(head)[-1] > 1:  # a digest of one value tells it
+            _files.append(_sent(path), head)
+        path.unlink()
+
+
+def was_sent(path: Path, batch: Batch, named: bytes) -> bool:
+    """Tell whether a submission of several reports was finished before."""
+    sent = _sent(path)
+    with os_errors_as_store_errors(sent):
+        heads = sent.read_bytes() if sent.is_file() else b""
+    return batch.digest + named in heads
+
+
+def _sent(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".pending") + ".sent")
 
 
 def read_pending(path: Path, batch: Batch, named: bytes | None) -> tuple[Bytes, Bytes] | None:

@@ -26,12 +26,7 @@ from nolook.federated._point_function_pairs import deal
 from nolook.federated._point_function_trees import Grower
 from nolook.privacy.noise import ByteSource
 
-__all__ = [
-    "LARGEST_GAP",
-    "MESSAGE_BYTES",
-    "Checked",
-    "PointFunctions",
-]
+__all__ = ["LARGEST_GAP", "MESSAGE_BYTES", "Checked", "PointFunctions"]
 
 #: Of levels between two stops: each offset below a stop has permutations of its own.
 LARGEST_GAP = 8

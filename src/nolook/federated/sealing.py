@@ -62,10 +62,7 @@ def make_private_key(path: Path) -> str:
         try:
             _files.create(path, b"nolook private key " + private.hex().encode() + b"\n")
         except FileExistsError:
-            raise ParameterError(
-                f"{str(path)!r} exists; give a new file (a batch whose key is lost takes no more "
-                "reports)"
-            ) from None
+            raise ParameterError(f"{str(path)!r} exists; give a new file") from None
     return public_key(private)
 
 

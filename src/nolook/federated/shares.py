@@ -29,13 +29,7 @@ from nolook.privacy.mechanisms.keyed_noise import keyed_gaussian, keyed_laplace
 from nolook.privacy.noise import SAMPLER_VERSION, derived_key
 from nolook.statistics.cell_counts import node_counts_l2_sensitivity, node_counts_sensitivity
 
-__all__ = [
-    "Answer",
-    "check_reports",
-    "noise_digest",
-    "noisy_blocks",
-    "release_key",
-]
+__all__ = ["Answer", "check_reports", "noise_digest", "noisy_blocks", "release_key"]
 
 _KEY_LABEL = b"nolook federated"
 # Public: what it draws is compared, not released.

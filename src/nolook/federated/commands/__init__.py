@@ -66,6 +66,7 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     column: str | None = None,
     target: str | None = None,
     positive: str | None = None,
+    negative: str | None = None,
     categories: list[str] | None = None,
     unit: str | None = None,
 ) -> None:
@@ -80,6 +81,8 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     from nolook.federated.batch import Batch
     from nolook.federated.batch_content import write_batch
     from nolook.federated.folder import read_party
+    from nolook.tables.conversion import two_classes
+    from nolook.tables.source import TEXT, Column
     from nolook.tables.words import check_categories
 
     levels = levels_of(categories)
@@ -92,7 +95,11 @@ def batch(  # noqa: PLR0917 -- Typer gives every option by name
     for counted, declared in check_categories(levels).items():
         column, labels = counted, tuple(each for each in declared if each is not None)
     first, second = read_party(server0), read_party(server1)
-    classes = () if target is None else (target, positive or "1")
+    classes: tuple[str, ...] = ()
+    if target is not None:
+        words = ("1", "0") if positive is negative is None else (positive, negative)
+        marked = two_classes(Column(target, TEXT), None, *words)
+        classes = target, marked.true[0], marked.false[0]
     made = Batch(
         name,
         chosen,

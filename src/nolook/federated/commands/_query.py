@@ -62,17 +62,13 @@ def query(
         if freeze:
             close(batch, both)
         answers = ask(batch, both)
-        reported = agreement(both, status(batch, both))
+        reported = agreement(status(batch, both))
         findings = _released(batch, answers, groups, reported, file)
     show(findings, file, report, None, quiet=quiet)
 
 
 def _released(
-    batch: Batch,
-    both: tuple[Answer, Answer],
-    groups: int,
-    reported: str,
-    file: Path,
+    batch: Batch, both: tuple[Answer, Answer], groups: int, reported: str, file: Path
 ) -> Findings:
     """Write the release that both answers make, and return what a report shows."""
     from attrs import evolve

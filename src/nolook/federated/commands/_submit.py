@@ -8,7 +8,7 @@ import math
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from attrs import frozen
 
@@ -18,6 +18,7 @@ from nolook.cli._options import form_of
 from nolook.cli._places import files_of, place_of
 from nolook.errors import ParameterError
 from nolook.federated.commands._options import Servers
+from nolook.federated.failures import RefusedError
 from nolook.formats.files import check_outputs, one_line
 
 if TYPE_CHECKING:
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nolook.federated.batch import Batch
+    from nolook.federated.client import ServerClient
     from nolook.federated.pending import Bytes
     from nolook.tables.databases import Database
     from nolook.tables.schema import Schema
+    from nolook.tables.table import Table
+
+    Both: TypeAlias = tuple[Bytes, Bytes]
 
 
 _MOST_ROWS = 10**6
@@ -40,6 +45,9 @@ _MOST_ROWS = 10**6
         "pattern of files, or a database, as for `nolook ecdf`.",
         "--column NAME": "The table's column of numbers.",
         "--target": "The value's class, or the table's column of classes.",
+        "--positive -p VALUE": "The table's word for the batch's positive class, if another.",
+        "--negative -n VALUE": "The table's word for the negative class, if another.",
+        "--again": "Send a table that was sent to the batch before: its rows count twice.",
         "--pending FILE": "Keeps reports until both servers have them; by default BATCH.pending "
         "here.",
         "--at-most-epsilon NUMBER": "Refuse a batch that promises only a larger epsilon.",
@@ -60,6 +68,7 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     negative: str | None = None,
     pending: Path | None = None,
     at_most_epsilon: float = 10.0,
+    again: bool = False,
     quiet: bool = False,
 ) -> None:
     """Split numbers in two and send each server one half. If interrupted, repeat the command.
@@ -67,23 +76,20 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     Without --value and --table it sends what an interrupted submission left.
     """
     from nolook.federated.batch_content import read_batch
-    from nolook.federated.client import check_tokens
-    from nolook.federated.client import submit as send
-    from nolook.federated.pending import read_pending, write_pending
+    from nolook.federated.pending import finish_pending, read_pending
 
     batch = read_batch(servers.batch)
     place = _place(table, from_table, described=bool(schema))
-    named = (*batch.columns, None, None, None)
+    named = (*batch.columns, None, None, None, None)
     wanted = _Wanted(
         value,
         place,
         column or (named[0] if table else None),
         target or (named[1] if table else None),
-        (positive or named[2], negative),
+        (positive or named[2], negative or named[3]),
         schema,
         batch.unit,
     )
-    digest = wanted.digest()
     if batch.epsilon > check_epsilon(at_most_epsilon, "--at-most-epsilon"):
         raise ParameterError(
             f"{batch.name} has epsilon {batch.epsilon:g}, above --at-most-epsilon "
@@ -93,22 +99,36 @@ def submit(  # noqa: PLR0917 -- Typer gives every option by name
     tables = [] if place is None else files_of(place)
     check_outputs([("--pending", file)], inputs=[*servers.files, *tables])
     with servers.clients(batch) as both:
-        reports = read_pending(file, batch, digest)
-        if reports is None:
-            if digest is None:
-                raise ParameterError(
-                    f"there is nothing to send: {one_line(file)} does not exist; give --value or "
-                    "--table"
-                )
-            reports = wanted.reports(batch)
-            check_tokens(both, len(reports[0]))
-            write_pending(file, batch, digest, *reports)  # so that they are the same each time
+        left = read_pending(file, batch, wanted.digest())
+        reports = wanted.kept(batch, file, again=again) if left is None else left
         if not quiet:
-            sys.stdout.write("\n".join(batch.in_words()) + "\n")
-        send(batch, reports, both)
-    file.unlink()
+            short, whole = batch.in_words()[0], f"nolook show {one_line(servers.batch)}"
+            promise = f"epsilon = {batch.epsilon:g}, delta = {batch.delta:g} (explained by {whole})"
+            sys.stdout.write(f"{short}\nServers: {' and '.join(batch.servers)}; {promise}\n")
+        _send(batch, reports, both, file, is_new=left is None)
+    finish_pending(file)
     if not quiet:
-        sys.stdout.write(f"reports of {batch.name} at both servers: {len(reports[0])}\n")
+        stored = ", ".join(f"{each.stored:,} at {each.url}" for each in both)
+        sys.stdout.write(f"{batch.name}: {len(reports[0]):,} sent; all reports so far: {stored}\n")
+
+
+def _send(
+    batch: Batch, reports: Both, both: tuple[ServerClient, ServerClient], file: Path, is_new: bool
+) -> None:
+    """Send reports; leave no file of new ones of which no server has any."""
+    from nolook.federated.client import submit as send
+
+    try:
+        send(batch, reports, both)
+    except BaseException as error:
+        nothing = is_new and all(each.untouched for each in both)
+        if nothing:
+            file.unlink()
+        if not isinstance(error, RefusedError) or error.status != 409:
+            raise
+        said = f"what reached both servers before counts; delete {one_line(file)}"
+        said = "nothing of yours was counted" if nothing else said
+        raise RefusedError(f"{error} ({said}, and agree on a new batch)", 409) from None
 
 
 def _place(
@@ -169,18 +189,29 @@ class _Wanted:
         options = [self.column, self.target, self.classes, self.unit, *described]
         return hashlib.sha256(json.dumps([source, options]).encode()).digest()
 
-    def reports(self, batch: Batch) -> tuple[Bytes, Bytes]:
-        """Make the reports to both servers."""
+    def kept(self, batch: Batch, file: Path, *, again: bool) -> Both:
+        """Make the reports to both servers and keep them in a file: they are the same each time."""
+        from nolook.federated.pending import was_sent, write_pending
         from nolook.federated.reports import make_reports
         from nolook.privacy.noise import SystemEntropy
 
+        named = self.digest()
+        if named is None:
+            raise ParameterError(
+                f"there is nothing to send: {one_line(file)} does not exist; give --value or "
+                "--table"
+            )
         if (self.target is None) != (len(batch.classes) == 1):
             given = "is not given" if self.target is None else "is given"
+            raise ParameterError(f"--target {given}, but the batch is of kind {batch.kind}")
+        if not again and was_sent(file, batch, named):
             raise ParameterError(
-                f"--target {given}, but the batch is of kind {batch.kind}; only roc and "
-                "hosmer-lemeshow have one"
+                f"--table was sent to {batch.name} before; its rows would count twice, and be "
+                "protected half as well (--again sends them all the same)"
             )
-        return make_reports(batch, *self._rows(batch), SystemEntropy())[1:]
+        first, second = make_reports(batch, *self._rows(batch), SystemEntropy())[1:]
+        write_pending(file, batch, named, first, second)
+        return first, second
 
     def _one(self, batch: Batch) -> float:
         """Return the number to report, or the code of the level."""
@@ -196,6 +227,34 @@ class _Wanted:
             raise ParameterError(f"--value is {self.value!r}; expected a number (such as 0.31)")
         return number
 
+    @property
+    def _words(self) -> tuple[str | None, str | None]:
+        return self.classes if any(self.classes) else ("1", "0")
+
+    def _is_positive(self, target: str) -> bool:
+        """Tell whether a class is the positive one."""
+        positive, negative = self._words
+        if target in {positive, negative}:  # the tables' code takes long to load
+            return target == positive
+        from nolook.tables.words import OTHERS, same
+
+        is_positive = positive is not None and same(target, positive)
+        if is_positive or (negative is not None and same(target, negative)):
+            return is_positive
+        if negative == OTHERS and target.strip():
+            return False
+        raise ParameterError(f"--target is {target!r}; expected {positive} or {negative}")
+
+    def _tell_lacking(self, read: Table) -> None:
+        """Tell the owner only how many rows have no class and send no report."""
+        classed = [each for _, each, _ in read.keeping_infinite().batches_in_place()]
+        rows, used = sum(map(len, classed)), sum(int(each.sum()) for each in classed)
+        said = f"have {' or '.join(map(str, self._words))} as their {self.target}"
+        if rows and not used:
+            raise ParameterError(f"no rows of --table {said} (--positive and --negative name both)")
+        if used < rows:
+            sys.stderr.write(f"nolook: {used:,} of {rows:,} rows {said}; no report of the others\n")
+
     def _rows(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""
         import numpy as np
@@ -205,17 +264,12 @@ class _Wanted:
             if self.target is None:
                 return number, None
 
-            known = {self.classes[0]: True} if self.classes[0] else {"1": True, "0": False}
-            if self.target not in known:  # the tables' code takes long to load
-                from nolook.tables.words import same
-
-                known[self.target] = same(self.target, self.classes[0] or "1")
-            return number, np.array([known[self.target]])
+            return number, np.array([self._is_positive(self.target)])
         from nolook.privacy.noise import SystemEntropy
         from nolook.tables.read import check_probability, read_scores, read_table
 
         column = str(self.column)
-        # The number of reports is public: no value, missing or not, may leave one out.
+        # The number of reports is public: no value may leave one out, only an unknown class.
         declared: dict[str, Any] = {"schema": self.schema, "missing": "zero"}
         if self.unit is not None and not (self.schema and self.schema.used_as("unit")):
             declared["unit"] = self.unit
@@ -227,7 +281,9 @@ class _Wanted:
             read = read_scores(self.table, column, self.target, *self.classes, **declared)
         if batch.kind == "hosmer-lemeshow":
             check_probability(read)
-        kept = read.keeping_infinite(all_targets=True)
+        if self.target is not None:
+            self._tell_lacking(read)
+        kept = read.keeping_infinite()
         if self.unit is not None:
             kept = kept.sample_rows(1, SystemEntropy().words)
         parts = [np.empty((kept.n_columns, 0))]

@@ -63,7 +63,11 @@ def check_enough(store: Store, peer: Peer) -> None:
         agreement, _, read = compared(store.all_entries(), _read(batch, peer, theirs))
         common = agreement.count
         if common < batch.minimum and (checked < stored or read < theirs.count):
-            raise RefusedError("the reports are still being checked; ask again", 503)
+            raise RefusedError(
+                f"the reports are still being checked ({checked:,} of {stored:,} here, {read:,} of "
+                f"{theirs.count:,} at the other server); ask again",
+                503,
+            )
     if common < batch.minimum:
         count = f"{common} reports count"
         if not read:
@@ -91,11 +95,8 @@ def agree(store: Store, peer: Peer, noise: bytes) -> None:
         if store.agreed != agreement:
             store.propose(agreement, outside)
     if agreement.count < batch.minimum:
-        raise RefusedError(
-            f"both servers have {agreement.count} reports in common that count, fewer than the "
-            f"batch's minimum of {batch.minimum}; it is closed and will never be answered",
-            409,
-        )
+        few = f"{agreement.count} reports count, of at least {batch.minimum} that are needed"
+        raise RefusedError(f"{few}; the batch is closed and will never be answered", 409)
     if theirs.agreed == astuple(agreement):
         store.freeze(noise)
     elif theirs.agreed is not None:
@@ -150,11 +151,8 @@ def _read(batch: Batch, peer: Peer, theirs: _Theirs) -> Iterator[bytes]:
         page = _asked(lambda: peer.entries(batch.name, after))  # noqa: B023 -- called at once
         entries = [page[at : at + size] for at in range(0, len(page), size)]
         if time.monotonic() > latest:
-            raise RefusedError(
-                f"reading the other server's list of reports took longer than {_LONGEST:.0f} "
-                "seconds; ask its operator",
-                502,
-            )
+            took = f"took longer than {_LONGEST:.0f} seconds; ask its operator"
+            raise RefusedError(f"reading the other server's list of reports {took}", 502)
         if not theirs.closed and not entries:
             return
         if not entries or (theirs.closed and len(entries) > left) or len(entries[-1]) < size:

@@ -122,7 +122,7 @@ def _token(request: Request, tokens: Tokens) -> Token:
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
     token = tokens.find(given.strip()) if scheme.lower() == "bearer" else None
     if token is None:
-        raise RefusedError("no valid token; ask the server's operator for one", 401)
+        raise RefusedError("no valid token (are the two --token-file the wrong way round?)", 401)
     return token
 
 
@@ -143,7 +143,8 @@ async def _store(rates: Rates, asked: _Asked) -> Response:
     body = await _body(asked.request, MOST_TOGETHER * sealed_bytes(asked.unsealer.batch))
     found = await run_in_threadpool(arrivals, asked.unsealer, body, asked.token)
     rates.charge(asked.token, len(found) - 1)
-    return JSONResponse({"new": await asyncio.wrap_future(asked.service.put(*found))})
+    new = await asyncio.wrap_future(asked.service.put(*found))
+    return JSONResponse({"new": new, "count": asked.service.count})
 
 
 def _document(call: Callable[[BatchService], object]) -> Handler:

@@ -69,6 +69,11 @@ class BatchService:
         self._check_alive()
         return self._intake.put(*arrivals)
 
+    @property
+    def count(self) -> int:
+        """The number of reports, as soon as any was put; it waits for nothing."""
+        return self._intake.count
+
     def status(self) -> dict[str, Any]:
         """Return the batch's state and counts, for an analyst: all public under replacement."""
         agreed, (opened, closed) = self._store.agreed, self._store.times

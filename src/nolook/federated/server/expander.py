@@ -12,7 +12,7 @@ from nolook.federated.shares import check_reports
 __all__ = ["Expander"]
 
 _GATHERING = 0.5  # seconds for more reports to arrive: many together take much less time each
-_LEAVES = 2**26  # expanded before the next look at what else there is to do
+_LEAVES = 2**24  # expanded before the next look at what else there is to do
 _MOST_REPORTS = 8192  # read at a time
 
 

@@ -30,9 +30,7 @@ def arrivals(unsealer: Unsealer, body: bytes, token: Token) -> list[Arrival]:
     batch, found = unsealer.batch, []
     size = sealed_bytes(batch)
     if not body or len(body) % size:
-        raise ReportError(
-            f"the request has {len(body)} bytes; expected reports of {size} bytes each"
-        )
+        raise ReportError(f"the request has {len(body)} bytes; expected reports of {size} each")
     for start in range(0, len(body), size):
         report = unsealer.open(body[start : start + size])
         report_id = check(batch, unsealer.role, report)
@@ -49,6 +47,7 @@ class GroupCommit:
     def __init__(self, store: Store, failed: Callable[[Exception], None]) -> None:
         self._store = store
         self._failed = failed
+        self.count = 0  # reports that are stored, once any was
         self._waiting: deque[tuple[Sequence[Arrival], Future[int]]] = deque()
         self._changing = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "intake")
@@ -86,6 +85,7 @@ class GroupCommit:
         outcomes: list[bool | RefusedError]
         try:
             outcomes = self._store.add(reports)
+            self.count = self._store.count
         except Exception as error:  # noqa: BLE001 -- the next start finds out what reached the files
             self._failed(error)
             outcomes = [RefusedError(_STOPPED, 503)] * len(reports)

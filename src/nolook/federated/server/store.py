@@ -44,33 +44,8 @@ _PRAGMAS = (
     "synchronous = FULL",
     "wal_checkpoint(TRUNCATE)",  # what was deleted before a crash may be there
 )
-_TABLES = {
-    "batch": """CREATE TABLE batch (
-    id INTEGER PRIMARY KEY CHECK (id = 1),
-    digest BLOB NOT NULL,
-    role INTEGER NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('open', 'closed', 'frozen', 'answered', 'ended')),
-    secret BLOB CHECK ((secret IS NULL) = (state = 'ended')),
-    agreed_count INTEGER,
-    agreed_digest TEXT,
-    rejected INTEGER,
-    noise BLOB,
-    answer BLOB,
-    erased INTEGER NOT NULL DEFAULT 0,
-    checksum BLOB,
-    sums BLOB,
-    opened TEXT NOT NULL DEFAULT (strftime('%Y-%m-%d %H:%M UTC', 'now')),
-    closed TEXT
-) STRICT""",
-    "report": """CREATE TABLE report (
-    position INTEGER PRIMARY KEY,
-    id BLOB NOT NULL UNIQUE,
-    outside INTEGER NOT NULL DEFAULT 0
-) STRICT""",
-    "half": "CREATE TABLE half (position INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT",
-    "message": "CREATE TABLE message (position INTEGER PRIMARY KEY, content BLOB NOT NULL) STRICT",
-    "sender": "CREATE TABLE sender (token BLOB PRIMARY KEY, reports INTEGER NOT NULL) STRICT",
-}
+_SQL = Path(__file__).with_suffix(".sql").read_text(encoding="ascii")
+_TABLES = {text.split()[2]: text for text in map(str.strip, _SQL.split(";")) if text}
 
 
 @frozen
@@ -173,11 +148,7 @@ class Store:
             one.token,
             one.most,
         ):
-            return RefusedError(
-                f"the token has sent all the reports it may ({one.most}); ask the server's "
-                "operator for another",
-                403,
-            )
+            return RefusedError(f"the token has sent all the reports it may ({one.most})", 403)
         self._rows("INSERT INTO report (id) VALUES (?)", one.report_id)
         self._rows("INSERT INTO half VALUES (last_insert_rowid(), ?)", one.report)
         return True
@@ -248,8 +219,9 @@ class Store:
 
         Raises a RefusedError (503) while checking goes on.
         """
-        if self.checked < self.count:
-            raise RefusedError("the reports are still being checked; ask again", 503)
+        if (checked := self.checked) < self.count:
+            how_far = f"{checked:,} of {self.count:,}"
+            raise RefusedError(f"the reports are still being checked ({how_far}); ask again", 503)
         found, count = hashlib.sha256(), 0
         for entry, _ in self.all_entries():
             found.update(entry)
