@@ -246,14 +246,14 @@ class _Wanted:
         raise ParameterError(f"--target is {target!r}; expected {positive} or {negative}")
 
     def _tell_lacking(self, read: Table) -> None:
-        """Tell the owner only how many rows have no class and send no report."""
+        """Tell the owner only how many rows have neither word and count as negative."""
         classed = [each for _, each, _ in read.keeping_infinite().batches_in_place()]
         rows, used = sum(map(len, classed)), sum(int(each.sum()) for each in classed)
         said = f"have {' or '.join(map(str, self._words))} as their {self.target}"
-        if rows and not used:
-            raise ParameterError(f"no rows of --table {said} (--positive and --negative name both)")
         if used < rows:
-            sys.stderr.write(f"nolook: {used:,} of {rows:,} rows {said}; no report of the others\n")
+            sys.stderr.write(
+                f"nolook: {used:,} of {rows:,} rows {said}; others count as negative\n"
+            )
 
     def _rows(self, batch: Batch) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
         """Return the numbers, and whether each is positive if there are classes."""
@@ -269,7 +269,7 @@ class _Wanted:
         from nolook.tables.read import check_probability, read_scores, read_table
 
         column = str(self.column)
-        # The number of reports is public: no value may leave one out, only an unknown class.
+        # The number of reports is public: no value, missing or not, may leave one out.
         declared: dict[str, Any] = {"schema": self.schema, "missing": "zero"}
         if self.unit is not None and not (self.schema and self.schema.used_as("unit")):
             declared["unit"] = self.unit
@@ -283,7 +283,7 @@ class _Wanted:
             check_probability(read)
         if self.target is not None:
             self._tell_lacking(read)
-        kept = read.keeping_infinite()
+        kept = read.keeping_infinite(all_targets=True)
         if self.unit is not None:
             kept = kept.sample_rows(1, SystemEntropy().words)
         parts = [np.empty((kept.n_columns, 0))]
