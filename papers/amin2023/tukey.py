@@ -10,7 +10,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from nolook._validation import check_choice
-from nolook.algorithms.row_count_bound import count_rows, rows_bound
+from nolook.algorithms.row_count_bound import count_rows, row_count_bound
 from nolook.algorithms.tukey import (
     Basis,
     ModelGrid,
@@ -57,7 +57,7 @@ class _RawTukey(TukeyPlan):
         m = self.models
         if m is None:
             counted = count_rows(table, self.epsilon_rows, source, progress)
-            m = self.choose(rows_bound(counted, self.epsilon_rows), d)
+            m = self.choose(row_count_bound(counted, self.epsilon_rows), d)
         if m is None:
             return TukeyResult(basis, None, None)
         progress("models")

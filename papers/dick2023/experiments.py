@@ -17,7 +17,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 from sklearn.metrics import r2_score
 
 import nolook
-from nolook.algorithms.row_count_bound import count_rows, rows_bound
+from nolook.algorithms.row_count_bound import count_rows, row_count_bound
 from nolook.privacy.noise import SeededSource
 from nolook.tables import table_from_arrays
 from papers.amin2023 import PublishedTukeyRegressor
@@ -90,7 +90,7 @@ def _published(X: Vector, y: Vector, method: str, k: int, seed: int) -> Predict:
     if selector == "L" or (selector and regressor == "Tukey"):
         share = PUBLISHED_SHARE * EPSILON
         table, source = table_from_arrays(X, y), SeededSource(seed)
-        bound = rows_bound(count_rows(table, share, source, lambda _: None), share)
+        bound = row_count_bound(count_rows(table, share, source, lambda _: None), share)
         left -= share
     chosen = np.ones(X.shape[1], dtype=bool)
     if selector:

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression as LeastSquares
 
 import nolook
 from nolook.algorithms.moment_regression import MomentRelease
-from nolook.algorithms.row_count_bound import count_rows, rows_bound
+from nolook.algorithms.row_count_bound import count_rows, row_count_bound
 from nolook.algorithms.tukey import (
     LIMIT,
     MODEL_GRID,
@@ -117,7 +117,9 @@ def test_the_number_of_models_leaves_rows_for_each():
 
 def test_the_bound_on_the_rows_is_rarely_too_high():
     table, source = table_from_arrays(*data(500)), SeededSource(1)
-    bounds = np.array([rows_bound(count_rows(table, 0.5, source, quiet), 0.5) for _ in range(3000)])
+    bounds = np.array(
+        [row_count_bound(count_rows(table, 0.5, source, quiet), 0.5) for _ in range(3000)]
+    )
     assert np.mean(bounds > 500) <= 0.003
     # ln(1/2e-4) scales below on average, and less than 2 more for whole numbers: the mean of so
     # many deviates by .05, and both fail with a chance below 1e-7.

@@ -18,7 +18,7 @@ from nolook.privacy.noise import ByteSource
 from nolook.statistics.histograms import Histograms
 from nolook.tables import Table
 
-__all__ = ["count_rows", "rows_bound", "rows_margin"]
+__all__ = ["count_rows", "row_count_bound", "rows_margin"]
 
 _FAILURE = 1e-4  # probability that the bound is too high
 
@@ -44,7 +44,7 @@ def count_rows(
     return NoisyCount(max(1.0, rows), error, left_out, lost_error=error)
 
 
-def rows_bound(counted: NoisyCount, epsilon: float) -> int:
+def row_count_bound(counted: NoisyCount, epsilon: float) -> int:
     """Return a number that exceeds the rows in use with probability at most 1e-4.
 
     `epsilon` is what they were counted at. It may be below 0.

@@ -14,7 +14,7 @@ from attrs import evolve, frozen
 
 from nolook._arrays import Integers, Vector
 from nolook.algorithms.per_unit_sampling import choose_chances
-from nolook.algorithms.row_count_bound import count_rows, rows_bound
+from nolook.algorithms.row_count_bound import count_rows, row_count_bound
 from nolook.algorithms.scaling import NoisyCount, ScaleSearch
 from nolook.errors import ParameterError
 from nolook.privacy.accounting import choices_epsilon, gaussian_mu, smallest_epsilon
@@ -147,7 +147,7 @@ class Selection(ABC):
         bound = 0
         if self.rows is not None:
             counted = count_rows(table, self.rows.epsilon, source, progress)
-            bound = rows_bound(counted, self.rows.epsilon)
+            bound = row_count_bound(counted, self.rows.epsilon)
         k = self.k or choose_k(bound, table.n_columns - 1, self.features.epsilon)
         chances = self.chances or choose_chances(bound)
         settled = evolve(self, k=k, features=on_sample(self.features, chances), chances=chances)

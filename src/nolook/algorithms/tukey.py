@@ -28,7 +28,7 @@ from nolook._arrays import Integers, Matrix, Vector
 from nolook.algorithms.moment_regression import MomentRelease, NoisyMoments
 from nolook.algorithms.moment_selection import nearest_moments
 from nolook.algorithms.per_unit_sampling import Drawn, rows_in_blocks
-from nolook.algorithms.row_count_bound import count_rows, rows_bound, rows_margin
+from nolook.algorithms.row_count_bound import count_rows, row_count_bound, rows_margin
 from nolook.algorithms.scaling import Scaling
 from nolook.algorithms.tukey_models import models_needed
 from nolook.kernels.block_models import block_models
@@ -137,7 +137,7 @@ class TukeyPlan:
         m = self.models
         if m is None:
             counted = count_rows(table, self.epsilon_rows, source, progress)
-            bound = rows_bound(counted, self.epsilon_rows)
+            bound = row_count_bound(counted, self.epsilon_rows)
             m = choose_models(bound, len(basis.matrix), self)
         if m is None:
             return TukeyResult(basis, None, None)

@@ -41,7 +41,7 @@ def cases(epsilon: float) -> tuple[Case, ...]:
             law=lambda table: laplace_law(1 / epsilon, 1 - table, _LIMIT),
         ),
         case(
-            name="rows-bound",
+            name="row-count-bound",
             neighbours="a row more",
             covers=("count_rows",),
             draw=one_by_one(partial(_rows_counted, epsilon)),
