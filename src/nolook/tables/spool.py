@@ -106,17 +106,16 @@ class Spooled:
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        pieces = self._keep()
         damaged = f"{self.name} cannot be read where it is kept while in use; start again"
-        yield from guarded(self._read(names, pieces), damaged)
+        yield from guarded(self._read(names, self._keep()), damaged)
 
     def parts(self) -> Sequence[Spooled]:
         """Return runs of rows, for threads alone: its file cannot be opened by other processes."""
         return [changed(self, _pieces=run) for run in in_runs(self._keep(), MOST_PARTS)]
 
     def _read(self, names: Sequence[str], pieces: range) -> Iterator[Any]:
-        wanted = sorted(map(self._schema.names.index, names))
-        options = pa.ipc.IpcReadOptions(included_fields=wanted)
+        wanted = map(self._schema.names.index, names)
+        options = pa.ipc.IpcReadOptions(included_fields=sorted(wanted))
         with self._lock:
             reader = pa.ipc.open_file(pa.PythonFile(self._file, "r"), options=options)
         for piece in pieces:
@@ -151,18 +150,17 @@ class Spooled:
         schema, folder = self._schema, gettempdir()
         stopped = f"{self.name} stopped giving rows that can be read; start again"
         full = (
-            f"the rows do not fit on the disk of {folder!r}, of which "
-            f"{_LEFT_FREE >> 30} GB stay free; expected room for a copy (set TMPDIR)"
+            f"the rows need more than the {shutil.disk_usage(folder).free >> 30} GB that were free "
+            f"on the disk of {folder!r}, 1 of which is not used (set TMPDIR to a larger one)"
         )
         batches = guarded(chain.from_iterable(map(start, [schema.names])), stopped)
         pieces = (each.slice(i, ROWS) for each in batches for i in range(0, each.num_rows, ROWS))
         count = 0
         with pa.ipc.new_file(pa.PythonFile(self._file, "w"), schema) as writer:
             for count, piece in enumerate(pieces, 1):  # noqa: B007
-                rows = attempt(stopped, _plain, piece, schema)
                 if shutil.disk_usage(folder).free < _LEFT_FREE:
                     raise TableError(full)
-                attempt(full, writer.write_batch, rows)
+                attempt(full, writer.write_batch, attempt(stopped, _plain, piece, schema))
         return count
 
 
