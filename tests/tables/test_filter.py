@@ -331,7 +331,9 @@ def test_a_release_says_which_rows_it_is_about(tmp_path, monkeypatch, capfd, wor
     written = ("--ledger", "l", "--output", "x.json", "--report", "x.html")
     assert nolook.cli._run([*command, *where, *written]) == 0
     assert said in first_words()
-    assert said in html.unescape((tmp_path / "x.html").read_text())
+    page = html.unescape((tmp_path / "x.html").read_text())
+    assert said in page
+    assert '"nolook tabulate --by" releases all groups at the cost of one.' in page
     found = nolook.load("x.json")
     assert said in " ".join(str(found.summary()).split())
     assert found.to_frame().attrs == {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import starmap
 from math import fsum
 
 from attrs import fields
@@ -224,14 +225,14 @@ def _mechanism_and_cost(event: Event) -> tuple[str, str]:
 
 
 def _costs(found: Findings) -> Section:
-    parts = [guarantee for _, guarantee in found.parts]
     note = phrase(
         "guarantee.sums",
-        several=len(parts) > 1,
-        less=fsum(part.epsilon for part in parts) > found.guarantee.epsilon,
+        several=len(found.parts) > 1,
+        less=fsum(part.epsilon for _, part in found.parts) > found.guarantee.epsilon,
         gaussian=any(isinstance(one, GaussianEvent) for one in found.guarantee.mechanisms),
+        where=found.guarantee.where,
     )
-    tables = tuple(cost_table(*part) for part in found.parts)
+    tables = tuple(starmap(cost_table, found.parts))
     return Section("costs", "What it cost", tables=tables, notes=(note,), printed=tables)
 
 
