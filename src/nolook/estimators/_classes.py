@@ -83,8 +83,8 @@ def _usual_classes(y: Any) -> NDArray[Any]:  # noqa: ANN401
     if kind in {"words", "objects"} or not (kind or hasattr(y, "__array__")):
         raise ParameterError(
             "the type of y (a list, words or Python objects) declares no two classes, which "
-            "are not looked up in the data; expected numpy.asarray(y) if it holds 0 and 1, or "
-            "classes=(negative, positive) (for example classes=('no', 'yes'))"
+            "are not looked up in the data; expected numpy.asarray(y) if it holds 0 and 1, or an "
+            "estimator with classes (for example nolook.LogisticRegression(classes=('no', 'yes')))"
         )
     return np.array([False, True] if kind == "booleans" else [0, 1])
 
@@ -120,7 +120,7 @@ def class_places(target: Any, classes: Any, name: str, said: str) -> Any:  # noq
     if kind in _TYPES and words != (kind == "words"):
         raise ParameterError(
             f"{said}, but {name} holds {'numbers or booleans' if words else 'words'}; expected "
-            f"{'numbers' if words else 'strings'}"
+            f"{'numbers' if words else 'strings'} (for example {1 if words else 'yes'!r})"
         )
     return places(_cells(target, kind, name), [_word(each) for each in classes])
 

@@ -129,8 +129,7 @@ def check_pos_label(label: object) -> None:
     number = label if isinstance(label, bool | np.bool_) else real_number(label)
     if not isinstance(label, str) and (number is None or not math.isfinite(number)):
         raise ParameterError(
-            f"pos_label is a value of type {type(label).__name__}; expected a finite number or "
-            "a string (the target's value for the positive class)"
+            f"pos_label is of type {type(label).__name__}; expected a finite number or a string"
         )
 
 
@@ -165,8 +164,7 @@ def labelled(X: object, y: object, label: float | str, missing: Missing) -> tupl
         return X, _positive_number(X, y, label)
     if y is None:
         raise ParameterError(
-            "the target is None; expected one value for each row (or a Table, of "
-            "nolook.read_table(FRAME, TARGET))"
+            "the target is None; expected one value for each row (or a Table with a target)"
         )
     places = class_places(y, [label], "target", f"pos_label is {label!r}")
     return table_from_arrays(X, np.asarray(places.is_valid()), missing), 1.0

@@ -102,15 +102,11 @@ def own_columns(estimator: Any, X: Any) -> Any:  # noqa: ANN401
     known = [*getattr(estimator, "feature_names_in_", ())]
     if names and ("schema" in options or options["categories"]):
         declared = as_schema(options.get("schema")).only(options["features"])
-        absent = [
-            name
-            for name in options["features"]
-            if name not in there and name not in declared.derived
-        ]
+        absent = [name for name in options["features"] if name not in {*there, *declared.derived}]
         if not (there.issuperset(known) and (absent or there.intersection(declared.derived))):
             if absent:
-                absences = ", ".join(map(repr, absent))
-                raise TableError(f"X has no column {absences}, which the fit used")
+                what = f"column{'s' * (len(absent) > 1)} {', '.join(map(repr, absent))}"
+                raise TableError(f"X has no {what}, which the fit used")
             return read_table(X, False, unit=False, **{**options, "schema": declared})
     own = [name for name in known if name in there]
     # Columns that are all of the fit must have its order, as in scikit-learn.

@@ -37,6 +37,7 @@ from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, Pu
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
 from nolook.tables import Table, table_from_arrays
+from nolook.tables.design import Columns as SourceColumns
 from nolook.tables.words import GAP, OTHERS
 
 __all__ = [
@@ -169,15 +170,16 @@ def coded_columns(
     Columns are pairs of the parameter that names one and its name; `searched` are those whose
     levels are to be found.
     """
-    names = table.as_codes().column_names
-    for parameter, name in (*levels, *numbers):
+    names, both = table.as_codes().column_names, (*levels, *numbers)
+    for parameter, name in both:
         if name not in names:
+            SourceColumns(table._source).find(name, parameter)  # raises if there is none
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r}, which is not a column in use (add "
                 f"{usage_hint('features', [name])}; a column of text also needs declared levels: "
                 f"{usage_hint('categories', {name: ['A', 'B']})})"
             )
-    wanted = dict.fromkeys(name for _, name in (*levels, *numbers))
+    wanted = dict.fromkeys(name for _, name in both)
     coded = table.as_codes([*wanted] or names[:1], searched)  # rows have some column
     labels = dict(zip(wanted, coded.code_labels, strict=False))
     booleans = {*compress(coded.column_names, coded.binary)}

@@ -15,7 +15,7 @@ from typing import Any, Self, get_args
 from attrs import evolve
 
 from nolook._unit import Unit
-from nolook._validation import check_choice, check_names, check_path
+from nolook._validation import check_choice, check_names, check_path, refusal
 from nolook.errors import LedgerError, ParameterError
 from nolook.privacy._ledger_file import (
     Contents,
@@ -52,6 +52,7 @@ __all__ = [
     "Reservation",
     "amount_text",
     "charge",
+    "check_ledger",
     "check_line",
     "require",
 ]
@@ -372,10 +373,19 @@ class Ledger:
         return len(states) >= entry and states[entry - 1] != "refunded"
 
 
+def check_ledger(ledger: object) -> Ledger:
+    """Return a ledger; anything else, such as the path of its file, is refused."""
+    if isinstance(ledger, Ledger):
+        return ledger
+    path = ledger if isinstance(ledger, str) else _EXAMPLE
+    raise refusal("ledger", ledger, "a Ledger", f"for example nolook.Ledger({path!r})")
+
+
 def require(ledger: Ledger | None, guarantee: PrivacyGuarantee, unit: Unit | None = None) -> None:
     """Refuse what :func:`charge` would; `unit` is what is protected, once the table has said so."""
     if ledger is None:
         return
+    check_ledger(ledger)
     if not guarantee.private:
         raise ParameterError(
             "the result would not be private, so it cannot be charged to a ledger (leave "

@@ -30,19 +30,17 @@ _WITHIN = re.compile(
 
 
 # Where a browser would end a line after a sign.
-_SIGNED = re.compile(r"(?<![\w.-])(p-value|(?:-\d[\d.,]*\d|-\d)(?:e[+-]?\d+)?|\d[\d.]*e-\d+)")
+_SIGNED = re.compile(
+    r"(?<![\w.-])(p-value|(?:-\d[\d.,]*\d|-\d)(?:e[+-]?\d+)?|\d[\d.]*e-\d+|\d{4}-\d\d-\d\d)"
+)
 
 
 def _unbroken(text: str) -> Markup:
     """Escape a text on one line so that no line ends within a number or before its unit."""
-    parts = (_SIGNED.split(part) for part in _WITHIN.split(one_line(text)))
+    pieces = enumerate(_SIGNED.split(_WITHIN.sub("\xa0", one_line(text))))
     whole = Markup('<span class="whole">{}</span>')
-    return Markup("&nbsp;").join(
-        Markup().join(
-            whole.format(piece) if place % 2 else escape(piece)
-            for place, piece in enumerate(pieces)
-        )
-        for pieces in parts
+    return Markup().join(
+        whole.format(piece) if place % 2 else escape(piece) for place, piece in pieces
     )
 
 

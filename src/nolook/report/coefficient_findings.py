@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Sequence
 from itertools import compress
 
-import numpy as np
 from attrs import evolve
 
 from nolook.algorithms.glm.inference import MOST_CLIPPED
@@ -55,8 +54,7 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     reading = (phrase("model.how_to_read_contrasts"),) if compared else ()
     notes = (*reading, *notes, *dropped)
     printed = (phrase("model.method", called=called(model)), shown, *in_short, *dropped)
-    heading = "Coefficients"
-    return Section("coefficients", heading, (), figures, (table,), notes, printed=printed)
+    return Section("coefficients", "Coefficients", (), figures, (table,), notes, printed=printed)
 
 
 def by_effect(found: Sequence[Coefficient]) -> list[Coefficient]:
@@ -112,9 +110,7 @@ def _limit(found: Sequence[Coefficient]) -> float:
 
 def knows_intervals(model: PrivateModel) -> bool:
     """Tell whether the model has any interval."""
-    if model.intercept_interval_ is not None:
-        return True
-    return model.coef_interval_ is not None and not np.isnan(model.coef_interval_).all()
+    return any(one.ends for one in model.coefficients)
 
 
 def _notes(
@@ -125,11 +121,8 @@ def _notes(
     if not words.estimates_errors:
         about = () if known else (_about_intervals(model, found),)
         return about, about
-    unit, chosen, rest = model.privacy.unit, model.chosen_, [*words.clipped()]
-    if chosen is not None:
-        number_of = {"chosen": len(chosen), "offered": len(model.coef_)}
-        rest.append(phrase("model.chosen_from_release", **number_of))
-    elif selected:
+    unit, rest = model.privacy.unit, [*words.clipped()]
+    if selected or model.chosen_ is not None:
         rest.append(phrase("model.selected_before"))
     elif any(one.ends is None for one in model.coefficients):
         several, most = unit.max_rows > 1, at_most(MOST_CLIPPED)
@@ -145,11 +138,11 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
     *found, intercept = model.coefficients
-    some = any(one.ends for one in found)
+    some, missing = any(one.ends for one in found), NOT_KNOWN if known else "not given"
 
     def cells(one: Coefficient, name: str, last: str = "") -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
-        shown = value if one.ends else NOT_KNOWN
+        shown = value if one.ends else missing
         return name, shown, *((between,) * known), *((last,) * some)
 
     rows = []

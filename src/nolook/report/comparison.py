@@ -185,8 +185,7 @@ def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     )
     caption = f"{words.phrase('coefficients_caption')}, with 95 % intervals"
     table = Table(caption, ("Column", a, b, f"{b} less {a}"), rows)
-    alike = one == other
-    said = "widths", "leaning", *(() if alike else ("other_columns",))
+    said = "widths", "leaning", *("other_columns",) * (one != other)
     notes = (phrase(f"release.{name}") for name in said)
     title = ("Two models of ", words.target)
     rest: list[Text | Table] = [table, *notes, _both(found), _together(found)]
@@ -219,7 +218,5 @@ def _together(found: Comparison) -> str:
     guarantees = [model.privacy for model in found.models]
     if not all(one.private for one in guarantees):
         return "At least one of them is not private: do not publish this as a private result."
-    epsilon, delta = (
-        sum(getattr(one, name) for one in guarantees) for name in ("epsilon", "delta")
-    )
-    return phrase("release.together", epsilon=epsilon, delta=delta)
+    both = {name: sum(getattr(one, name) for one in guarantees) for name in ("epsilon", "delta")}
+    return phrase("release.together", **both)

@@ -170,7 +170,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
     share = f"a share of the {unit.counted}s"
     caption = f"The value at or below which {share} lies, and its {INTERVAL}"
     table = Table(caption, ("Column", *(f"{100 * p:g} %" for p in found.shares)), rows)
-    covered = noise_and_sampling(unit, "Intervals")
+    covered = noise_and_sampling(unit)
     return findings_of(
         found,
         what="quantiles of",
@@ -179,7 +179,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
         sections=(what_was_found(table, (covered,), *_quantiles_picture(found)),),
         question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
         conclusion=_middles(read, f"{unit.counted}s"),
-        certainty=(noise_and_sampling(unit),),
+        certainty=(covered,),
         settings=tuple(
             (f"Thresholds of {name}", grid_in_words(found.grids.get(name), whole=whole))
             for name, whole in zip(found.names, found.whole, strict=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attrs import evolve
+
 from nolook._language import usage_hint
 from nolook.estimators.evaluation import Evaluation
 from nolook.report.distribution_findings import noise_and_sampling
@@ -30,13 +32,15 @@ def evaluation_findings(found: Evaluation) -> Findings:
     named = "the model", "calibration", "Whether the probabilities are right"
     silent = (phrase("scores.no_probabilities"),)
     calibration = Section(*named[1:], silent) if test is None else calibration_section(test, *named)
+    state = (phrase("scores.state", other_rows=usage_hint("other_rows", True)),)
+    printed = (*calibration.printed, *state * (not found.other_rows))
     return findings_of(
         found,
         scored.target,
         what="evaluation of a model of",
         of=scored.target,
         cards=cards if test is None else (*cards, calibration_card(test)),
-        sections=(*curve_sections(found.roc, "the model"), calibration),
+        sections=(*curve_sections(found.roc, "the model"), evolve(calibration, printed=printed)),
         settings=(
             ("Model", scored.score),
             ("Its method", found.method),
@@ -69,6 +73,6 @@ def _about_model(found: Evaluation) -> Iterator[str]:
     if found.privacy.private and not (own and own.private):
         yield phrase("scores.declared")
     if not found.other_rows:
-        yield phrase("scores.same_rows", other_rows=usage_hint("other_rows", True))
+        yield phrase("scores.same_rows")
     if own is not None and own.unit.column not in {None, unit}:
         yield phrase("scores.other_unit", model=own.unit.column, here=unit or "row")

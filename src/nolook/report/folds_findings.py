@@ -6,10 +6,9 @@ from nolook.algorithms.cross_validation import Estimate
 from nolook.estimators.folds import CrossValidation
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
 from nolook.report.findings import Findings, Name, Table, findings_of
-from nolook.report.model_words import HIDDEN
 from nolook.report.picture import Picture, Point, rows_picture
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import INTERVAL, count, estimated
+from nolook.report.wording import HIDDEN, INTERVAL, count, estimated
 
 __all__ = ["folds_findings"]
 
@@ -24,18 +23,19 @@ def folds_findings(found: CrossValidation) -> Findings:
         for place, (score, fitted) in enumerate(zip(found.scores, found.fitted, strict=True), 1)
     )
     value, ends = mean = _score(found.mean, HIDDEN if all(found.fitted) else _NO_MODEL)
-    caption = f"{found.measure} on rows that the model has not seen"
-    heads = "Fold", found.measure, INTERVAL
+    measure = f"{found.measure}{' of clipped data' * (found.measure == 'R2')}"
+    caption = f"{measure} on rows that the model has not seen"
+    heads = "Fold", measure, INTERVAL
     table = Table(caption, heads, rows, foot=("Mean", *mean))
     unit = found.privacy.unit
-    weaker, fits = phrase("scores.weaker"), count(folds - 1, "fit")
-    notes = noise_and_sampling(unit, "Intervals"), weaker
+    weaker, fits = phrase("scores.weaker", measure=found.measure), count(folds - 1, "fit")
+    notes = noise_and_sampling(unit, f"{INTERVAL}s"), weaker
     return findings_of(
         found,
         found.target,
         what="cross-validation of a model of",
         of=found.target,
-        cards=((f"Mean {found.measure}", value, f"{INTERVAL} {ends}" if ends else ""),),
+        cards=((f"Mean {measure}", value, f"{INTERVAL} {ends}" if ends else ""),),
         sections=(what_was_found(table, notes, *_picture(found)),),
         settings=(
             ("Method", found.method),
@@ -50,7 +50,7 @@ def folds_findings(found: CrossValidation) -> Findings:
             f" of {unit.counted}s that they were not fitted to",
         ),
         conclusion=(sentence("scores.folds", found=found),),
-        certainty=(noise_and_sampling(unit), weaker),
+        certainty=notes,
     )
 
 

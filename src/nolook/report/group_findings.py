@@ -310,8 +310,7 @@ def _median_said(found: SurvivalCurve, place: int) -> Text:
     if curve.median()[0] is None:
         return sentence("groups.no_median" if curve.known else "groups.unknown", group=group)
     value, ends = _median(curve)
-    interval = f"{INTERVAL} {ends}"
-    return sentence("groups.median", group=group, time=found.time, value=value, interval=interval)
+    return sentence("groups.median", found=found, group=group, value=value, ends=ends)
 
 
 def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:

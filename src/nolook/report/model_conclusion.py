@@ -36,7 +36,7 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
         labels, known = level_labels(model.read_options), part.considered.tolist()
         names = [labels.get(name, name) for name in compress(part.scaling_.names, known)]
         chosen = (sentence("model.chosen_columns", names=names),)
-    return (*chosen, *_columns(part), *words.one_sided(), words.how_good())
+    return (*chosen, *_columns(part, chosen=bool(chosen)), *words.one_sided(), words.how_good())
 
 
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
@@ -52,7 +52,7 @@ def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
     return certainty, *((phrase("model.errors_cut"),) if cut else ())
 
 
-def _columns(part: PrivateModel) -> tuple[Text, ...]:
+def _columns(part: PrivateModel, *, chosen: bool) -> tuple[Text, ...]:
     """Return the associations with the target: the columns with the largest effects, and others."""
     bent = bent_columns(part)
     found = [one for one in by_effect(part.coefficients[:-1]) if one.name not in bent]
@@ -65,10 +65,9 @@ def _columns(part: PrivateModel) -> tuple[Text, ...]:
     offered = compress(part.scaling_.names, part.considered.tolist())
     unclear = [one.name for one in found if not one.clear]
     unclear += [name for name in offered if name not in {*ends, *bent}]
-    if unclear:
-        known = "all" if all(ends.get(name) for name in unclear) else "some"
-        intervals = known if knows_intervals(part) else "none"
-        words.append(sentence("model.unclear", names=unclear, intervals=intervals))
+    if unclear and not chosen:
+        known = all(ends.get(name) for name in unclear)
+        words.append(sentence("model.unclear", names=unclear, known=known))
     return tuple(words)
 
 

@@ -37,12 +37,9 @@ def model_findings(model: PrivateModel) -> Findings:
     """Return the findings of a fitted model."""
     selector, part = model.selection, model.regression
     target = part.scaling_.names[-1]
-    settings: tuple[tuple[str, str], ...] = ()
-    before: list[Section] = []
+    before = () if selector is None else (selection_section(selector),)
     by, offered = None if part.chosen_ is None else "release", len(part.coef_)
     if selector is not None:
-        before.append(selection_section(selector))
-        settings = selection_settings(selector)
         by, offered = "selector", selector.n_features_in_
     used = phrase("model.used", offered=offered, chosen=int(part.considered.sum()), by=by)
     words = explanation_of(part)
@@ -69,7 +66,7 @@ def model_findings(model: PrivateModel) -> Findings:
             ("Columns", ", ".join(part.scaling_.names[:-1])),
             ("Method", called(part)),
             parameters_of(part, "Parameters of the method"),
-            *settings,
+            *(() if selector is None else selection_settings(selector)),
         ),
         question=sentence("model.question", target=target, used=used),
         conclusion=model_conclusion(model),
@@ -126,7 +123,7 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     used = [*(model.considered & ~model.dropped).tolist(), words.scales_target]
     if not any(used):
         return ()
-    notes, hidden, norm = [], [], model.weight_norm_
+    notes, norm = [], model.weight_norm_
     if math.isfinite(norm):
         distance = math.sqrt(max(norm**2 - 1.0, 0.0))
         notes.append(phrase("model.less_weight", distance=distance, numerator=norm**2))
@@ -134,12 +131,12 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
         notes.append(phrase("model.shrunk_rows", norm=model.row_norm_))
     if words.estimates_errors:
         notes.append(phrase("model.clipped_shares"))
-    if guesses := int(sum(compress(~scaling.detected, used))):
-        guessed = {"guesses": guesses, "columns": len(used), "one": words.one}
-        hidden.append(phrase("model.guessed_scales", **guessed))
-    heading, tables = "Scales found privately", (_scale_table(model, used),)
+    guesses, tables = int(sum(compress(~scaling.detected, used))), (_scale_table(model, used),)
+    about = {"guesses": guesses, "columns": len(used), "one": words.one}
+    hidden = (phrase("model.guessed_scales", **about),) * bool(guesses)
     notes += [f"* {words}" for words in hidden]
-    return (Section("scales", heading, (), (), tables, tuple(notes), printed=tuple(hidden)),)
+    head = "scales", "Scales found privately"
+    return (Section(*head, tables=tables, notes=tuple(notes), printed=hidden),)
 
 
 def _scale_table(model: PrivateModel, used: list[bool]) -> Table:

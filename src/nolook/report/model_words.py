@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from scipy.special import expit, logit
 
 from nolook._arrays import Flags
@@ -18,6 +18,7 @@ from nolook.estimators.result import Coefficient, Ends, Measure
 from nolook.report.findings import Name, Section, Table, Text
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
+    HIDDEN,
     INTERVAL,
     NOT_ESTIMATED,
     NOT_KNOWN,
@@ -30,7 +31,6 @@ from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
 from nolook.tables.schema import as_schema
 
 __all__ = [
-    "HIDDEN",
     "LARGEST_EXPONENT",
     "MEASURES",
     "WORDS",
@@ -42,8 +42,6 @@ __all__ = [
 
 #: Beyond it, the exponential of a number is no double.
 LARGEST_EXPONENT = 700.0
-#: Stands where a number would that noise hides.
-HIDDEN = "not distinguishable from noise"
 
 #: What a measure is called on a card, in short, and in a table.
 MEASURES = {
@@ -64,6 +62,7 @@ MEASURES = {
 _JUDGED_BY = ("median_error", "r2", "auc", "deviance_explained")  # the first that is known
 _SOMETIMES = ("p90_error", "rmse")  # what only some fits have
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
+_FAR = 10.0  # between the ends of a size of errors that is not told first
 
 
 @frozen
@@ -155,7 +154,7 @@ class LinearWords:
     def cards(self) -> tuple[tuple[str, str, str], ...]:
         """Return the measure a model is judged by first."""
         found = []
-        for one in self._measures():
+        for one in map(_in_short, self._measures()):
             head, short, _ = MEASURES[one.name]
             head = f"{head} (training data)"
             shown, small = estimated(one.value, one.ends, f"interval {self.no_interval}")
@@ -179,14 +178,13 @@ class LinearWords:
                 "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
             )
             return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
-        rows = tuple(
-            (MEASURES[one.name][2], self.missing, self.no_interval)
-            if one.value is None
-            else (MEASURES[one.name][2], *estimated(one.value, one.ends, self.no_interval))
-            for one in measures
-        )
+        hidden = self.missing, self.no_interval
+        rows = []
+        for one in measures:
+            known = estimated(one.value, one.ends, self.no_interval)
+            rows.append((MEASURES[one.name][2], *(hidden if one.value is None else known)))
         heads = ("Measure", "Estimate", INTERVAL)
-        table, about = Table(self.phrase("fit_caption"), heads, rows), self.about_measures()
+        table, about = Table(self.phrase("fit_caption"), heads, tuple(rows)), self.about_measures()
         note = (about, " ", *((limits,) if isinstance(limits, str) else limits))
         return Section("fit", heading, tables=(table,), notes=(note,), printed=(table, about))
 
@@ -214,16 +212,15 @@ class LinearWords:
 
     def how_good(self) -> Text:
         """Describe the accuracy of predictions, if it is known."""
-        known = {one.name: one for one in self.model.measures if one.value is not None}
-        best = next((known[name] for name in _JUDGED_BY if name in known), None)
+        measures = map(_in_short, self.model.measures)
+        known = {one.name: one for one in measures if one.value is not None}
+        best = next((known[name] for name in _JUDGED_BY if name in known), Measure("", 0.0, None))
         most, sizes = known.get("p90_error"), "median_error" in known
         told = most and with_ends(most.value, most.ends)
-        shown, between = "", ""
-        if best is not None and sizes:
+        shown, between = percent(best.value or 0.0, best.ends)
+        if sizes:
             shown, between = estimated(best.value, best.ends, "")
-        elif best is not None:
-            shown, between = percent(best.value or 0.0, best.ends)
-        missing = self.missing if best is None else ""
+        missing = "" if best.name else self.missing
         return self.sentence(
             "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
             between=between, sizes=sizes, most=told,
@@ -312,6 +309,14 @@ def positive_class(model: Any) -> str | None:  # noqa: ANN401 -- models of numbe
 def at_most(share: float) -> str:
     """Return a share rounded up, as it stands for "at most"."""
     return f"{math.ceil(100.0 * share - 1e-9)} %"
+
+
+def _in_short(one: Measure) -> Measure:
+    """Return a measure without its value if that is a size of errors known only very roughly."""
+    if not one.name.endswith("_error") or one.ends is None:
+        return one
+    low, high = one.ends
+    return evolve(one, value=None) if high > _FAR * (low or one.value or 0.0) else one
 
 
 def _in_percent(logarithm: float) -> float:

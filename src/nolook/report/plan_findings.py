@@ -113,9 +113,10 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
     if wanted is None:
         return ()
     asked = f"{_head(found, wanted.measure)} of at most {number(wanted.most)}"
-    if wanted.epsilon is None:
-        return (f"{asked}: not known to be reached by any epsilon up to 100 on an ordinary table.",)
-    return (f"{asked}: about epsilon {number(wanted.epsilon)} on an ordinary table.",)
+    reached = "not known to be reached by any epsilon up to 100"
+    if wanted.epsilon is not None:
+        reached = f"about epsilon {number(wanted.epsilon)}"
+    return (f"{asked}: {reached} on an ordinary table.",)
 
 
 def _figure(found: Forecast, name: str) -> Figure:

@@ -8,7 +8,6 @@ from typing import Any
 
 from nolook.algorithms.glm.level_sets import named_alike
 from nolook.estimators.base import PrivateModel
-from nolook.report.findings import Name
 from nolook.report.sentences import phrase
 from nolook.tables.design import Feature, labels_of
 from nolook.tables.formula import interactions
@@ -21,7 +20,7 @@ __all__ = ["contrasts", "level_labels", "sides"]
 def contrasts(model: PrivateModel) -> dict[str, str]:
     """Return a label for each level in a model, and for each boolean, by the name of its number."""
     return {
-        name: phrase("model.contrast", level=Name(level), base=Name(base))
+        name: phrase("model.contrast", level=level, base=base)
         for name, (level, base) in sides(model).items()
     }
 
@@ -36,13 +35,13 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     for column, levels in check_categories(model.read_options_["categories"]).items():
         names = Feature(column, levels).names
-        base = phrase("model.other_values", column=Name(column))
+        base = phrase("model.other_values", column=column)
         if levels[0] is not None and used.issuperset(names):
             base = _level(column, levels[0], levels)
         found |= {name: (labels[name], base) for name in names if name in used}
     for each in model.level_sets_:
         (of,) = named_alike(each, 2)
-        mean = phrase("model.levels_mean", of=Name(of), levels=len(each))
+        mean = phrase("model.levels_mean", of=of, levels=len(each))
         found |= {name: (name, mean) for name in each}
     products = interactions(model.read_options_)  # named by their factors
     for name in compress(model.scaling_.names[:-1], model.scaling_.binary[:-1].tolist()):
@@ -72,9 +71,4 @@ def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:
 
 def _level(column: str, level: str | None, levels: Levels) -> str:
     declared = sum(one is not None for one in levels)
-    return phrase(
-        "model.level",
-        column=Name(column),
-        level=None if level is None else Name(level),
-        declared=declared,
-    )
+    return phrase("model.level", column=column, level=level, declared=declared)

@@ -21,6 +21,7 @@ from nolook.report.findings import Findings, Name, Section, Table, Text, finding
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
+    HIDDEN,
     INTERVAL,
     NOT_KNOWN,
     estimated,
@@ -67,7 +68,6 @@ def _settings(scored: Scored, score: str) -> tuple[tuple[str, str], ...]:
 def roc_findings(curve: ROCCurve) -> Findings:
     """Return the findings of a ROC curve, with the classification at some thresholds."""
     scored = curve.scored_
-    told = " tells ", *two_classes(scored), " from all else"
     return findings_of(
         curve,
         scored.target,
@@ -77,7 +77,13 @@ def roc_findings(curve: ROCCurve) -> Findings:
         sections=curve_sections(curve, scored.score),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
-        question=(": how well ", Name(scored.score), *told),
+        question=(
+            ": how well ",
+            Name(scored.score),
+            " tells ",
+            *two_classes(scored),
+            " from the rest",
+        ),
         conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
         certainty=(noise_and_sampling(curve.privacy_.unit),),
     )
@@ -92,7 +98,9 @@ def calibration_said(test: HosmerLemeshow) -> Text:
     """Say whether the test found the probabilities wrong."""
     (share,), (error,) = test.distribution_.masses([1.0 - 2.0**-10, math.inf])
     gaps, room, known = gaps_of_groups(test)
-    most = 100.0 * float((abs(gaps) + room).max()) if known.all() else None
+    twice = sum(_share_of_positives(test))
+    widest = 100.0 * float((abs(gaps) + room).max())
+    most = widest if known.all() and widest < 50.0 * min(twice, 2.0 - twice) else None
     certain = share - NORMAL_95 * error
     return phrase("scores.calibration", test=test, certain=certain, gap=_clearest_gap, most=most)
 
@@ -141,7 +149,7 @@ def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
         *((*figure, "") for figure in _figures(curve)),
         ("AUC (interval of the noise only)", *noise, ""),
         ("Pairs in one cell (count half)", f"{number(100.0 * curve.tied_, 2)} %", "", ""),
-        *(_at(curve, rate) for rate in _RATES),
+        *(_at(curve, rate) for rate in _RATES if curve.threshold_at(fpr=rate) < math.inf),
     )
     heads = "Measure", "Value", INTERVAL, "Positive if the score is above"
     table = Table("The curve in a few numbers", heads, rows)
@@ -191,8 +199,8 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
 
 def _threshold(curve: ROCCurve, value: float) -> str:
     """Return a threshold with the digits that tell it from those next to it."""
-    if not math.isfinite(value):
-        return "all are" if value < 0 else "none is"
+    if value == -math.inf:
+        return "all are"
     others = np.setdiff1d(curve.thresholds_, value)
     place = int(np.searchsorted(others, value))
     return told_apart(value, others[max(place - 1, 0) : place + 1].tolist())
@@ -208,7 +216,6 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         of=scored.score,
         cards=(
             calibration_card(test),
-            ("Statistic", number(test.statistic_), "less what the noise adds to it"),
             ("Groups", str(len(test.table_.counts)), "between private quantiles"),
         ),
         sections=(calibration_section(test, scored.score),),
@@ -230,8 +237,9 @@ def _share_of_positives(test: HosmerLemeshow) -> tuple[float, float]:
 
 
 def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
-    """Show the p-value."""
-    return "p-value", p_value(test.p_value_), "small if the probabilities are wrong"
+    """Show the p-value, if the statistic exceeds what the noise adds to it."""
+    shown = p_value(test.p_value_) if test.statistic_ else HIDDEN
+    return "p-value", shown, "small if the probabilities are wrong"
 
 
 def calibration_section(
@@ -250,7 +258,8 @@ def calibration_section(
     heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
     groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
     about = phrase("scores.test", statistic=test.statistic_, p=test.p_value_)
-    notes, picture = (about, phrase("scores.small")), calibration_picture(test, of)
+    picture = calibration_picture(test, of)
+    notes = about, phrase("scores.small")
     return what_was_found(groups, notes, picture, name=name, heading=heading)
 
 

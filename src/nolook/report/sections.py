@@ -77,14 +77,14 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
         f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
         f"{number(guarantee.delta, 6)}."
         if guarantee.private
-        else "Nothing is promised, so no ledger counts it.",
+        else "Nothing is promised, so no ledger counts it."
     )
     charged = ledger_status.charged if guarantee.private else ()
     answers = (
         ("What was asked", (("Table", *table, *asked, "."),)),
         ("What came out", found.conclusion),
         ("How sure it is", (*found.certainty, *rows_described(found))),
-        ("What it cost", (*cost, *ledger_status.made, *charged)),
+        ("What it cost", (cost, *ledger_status.made, *charged)),
         (f"How well each {guarantee.unit.protected} is protected", _protected(guarantee)),
     )
     return Section("short", "In short", answers=tuple(pair for pair in answers if pair[1]))

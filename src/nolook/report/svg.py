@@ -143,7 +143,7 @@ def _curves(frame: _Frame) -> Iterator[Markup]:
     for one in frame.picture.marks:
         if isinstance(one, Line):
             drawn = Markup('<polyline class="{}" points="{}"{}/>')
-            kind, dash = "zero" if one.guide else "curve", DASHES[one.dash]
+            kind, dash = "zero" if one.guide else f"curve {one.dash}", DASHES[one.dash]
             dashes = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
             curves.append(drawn.format(kind, _points(one.across, one.up, frame.picture), dashes))
         elif isinstance(one, Band):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CONFIDENCE",
+    "HIDDEN",
     "INTERVAL",
     "NOT_ESTIMATED",
     "NOT_KNOWN",
@@ -42,6 +43,8 @@ CONFIDENCE = f"{100 * LEVEL:.0f} %"
 INTERVAL = f"{CONFIDENCE} interval"
 #: Stands where a number would, if the method does not estimate it.
 NOT_ESTIMATED = "not estimated by this method"
+#: Stands where a number would that noise hides.
+HIDDEN = "not distinguishable from noise"
 #: Stands where an interval would, if nothing is known of this one.
 NOT_KNOWN = "not known"
 

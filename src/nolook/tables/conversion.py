@@ -135,7 +135,8 @@ class DeclaredSource:
             if not (is_level or is_number(column.type) or pt.is_boolean(column.type)):
                 raise ParameterError(
                     f"{derived.function} of {name!r} names {each!r}, which is of type "
-                    f"{column.declared}; expected a number, a boolean or a level such as 'sex=F'"
+                    f"{column.declared}; expected a number, a boolean or declared levels "
+                    f"({usage_hint('categories', {each: ['A', 'B']})}; in a schema '{each}=A')"
                 )
             marks &= is_level or pt.is_boolean(column.type)
             if derived.function in OF_DATES:

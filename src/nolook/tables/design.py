@@ -330,8 +330,7 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     declared = "categorical" if coded else column.declared
     advice = "turn it into a number first or use another column"
     if in_words(column.type) in {"date", "date and time"}:
-        date = {"columns": {column.name: "date"}}
-        python = f"nolook.read_table(..., schema={date})"
+        python = f"nolook.read_table(..., schema={ {'columns': {column.name: 'date'}} })"
         advice = f"declare it a date: {usage_hint('schema', 'FILE.toml', python)}, or leave it out"
     elif (
         parameter == "features"

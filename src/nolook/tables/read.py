@@ -408,7 +408,8 @@ def _features(X: object) -> MemorySource:
         raise TableError("X is sparse; expected a dense array or a frame (use X.toarray())")
     frame = from_frame(X)
     if frame is None and hasattr(X, "__arrow_c_stream__"):
-        frame = from_frame(attempt("X gives no readable Arrow stream of rows", pa.table, X))
+        said = f"X is a {type(X).__name__}; expected a frame (for example df[['age']])"
+        frame = from_frame(attempt(said, pa.table, X))
     expected = "X is not an array of numbers; expected 2D data (call collect() on a lazy frame)"
     return frame or from_array(as_array(X, expected), "X")
 

@@ -245,8 +245,7 @@ def from_frame(source: Any) -> MemorySource | None:  # noqa: ANN401 -- pyarrow h
         source = pa.Table.from_batches([source])
     elif type(source).__module__.startswith("polars.dataframe"):
         # A null character in a name makes its stream abort the process; this raises.
-        message = "source of type DataFrame gives no readable Arrow stream of rows"
-        source = attempt(message, source.to_arrow)
+        source = attempt("the frame gives no readable Arrow stream of rows", source.to_arrow)
     if not isinstance(source, pa.Table):
         return None
     columns = zip(map(Column.from_field, source.schema), map(_slicer, source.columns), strict=True)
