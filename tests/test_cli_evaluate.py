@@ -79,9 +79,11 @@ def test_a_model_is_judged_printed_written_and_charged(here, cli):
     page = Page((here / "r.html").read_text(encoding="utf-8"))
     assert (page.unbalanced, page.outside) == ([], [])
     printed = " ".join(done.out.split())
-    for text in ("flatter it", "state that (--other-rows).", "are not probabilities", "Base rate"):
+    for text in ("figures flatter it", "are not probabilities", "Base rate"):
         assert text in page.text
         assert text in printed
+    assert "fitted on other rows, state that (--other-rows)" in printed
+    assert "--other-rows" not in page.text
     for told in (page.text, printed):  # with the digits that its interval allows
         assert any(f"{found.roc.auc_:.{digits}f}" in told for digits in (2, 3, 4))
     for text in (MODEL, "epsilon 1, delta 1e-06; not in here", "not said on what"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -82,3 +84,34 @@ def test_a_column_of_a_use_has_a_name(use, name):
     for schema in (None, {"columns": {"x1": {"type": "number", "use": use}}}):
         with pytest.raises(ParameterError, match=f"^{use} is .*; expected non-empty strings"):
             nolook.read_table(np.ones((3, 3)), schema=schema, **{use: name})
+
+
+def test_what_is_not_a_ledger_is_refused_with_the_way_to_open_one(tmp_path):
+    X = np.arange(20.0).reshape(-1, 2)
+    for ledger, opened in (("a.ledger", "a.ledger"), (3, "people.ledger")):
+        words = f"ledger is {ledger!r}; expected a Ledger (for example nolook.Ledger({opened!r}))"
+        with pytest.raises(ParameterError, match=re.escape(words)):
+            nolook.LinearRegression(1.0).fit(X, X[:, 0], ledger=ledger)
+        with pytest.raises(ParameterError, match=re.escape(words)):
+            nolook.QuantileScaler(1.0).fit(X).report(tmp_path / "r.html", ledger=ledger)
+
+
+def test_a_series_in_place_of_a_frame_is_named():
+    column = pl.Series("age", [1.0, 2.0])
+    words = r"X is a Series; expected a frame \(for example df\[\['age'\]\]\)"
+    with pytest.raises(nolook.TableError, match=words):
+        nolook.LinearRegression(1.0).fit(column, column)
+
+
+def test_a_group_that_the_table_lacks_is_refused_with_the_nearest_name():
+    table = nolook.read_table(pl.DataFrame({"cost": [1.0, 2.0], "ward": ["A", "B"]}))
+    with pytest.raises(nolook.TableError, match=r"by names 'wards', .* \(do you mean 'ward'\?\)"):
+        nolook.compare_groups(table, "cost", "wards")
+    with pytest.raises(ParameterError, match="by names 'ward', which is not a column in use"):
+        nolook.compare_groups(table, "cost", "ward")
+
+
+def test_a_formula_names_the_way_to_declare_levels():
+    frame = pl.DataFrame({"cost": [1.0, 2.0], "age": [1.0, 2.0], "ward": ["A", "B"]})
+    with pytest.raises(ParameterError, match=re.escape("categories={'ward': ['A', 'B']}")):
+        nolook.from_formula("cost ~ age*ward", frame)

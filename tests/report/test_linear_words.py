@@ -240,6 +240,16 @@ def test_the_headline_is_sizes_of_errors_or_what_else_is_known():
     assert explained in printed(model)
 
 
+def test_a_size_of_errors_known_only_roughly_is_left_to_the_table():
+    model = a_model()
+    model.p90_error_interval_ = np.array([1.0, 49.0])
+    assert "90 % by at most" not in printed(model)
+    assert ("90 % of the errors (training data)", "unknown", "not distinguishable from noise") in (
+        words_of(model).cards()
+    )
+    assert "1 to 49" in printed(model)
+
+
 def test_columns_not_chosen_have_no_coefficient_and_no_scale():
     model = choosing(a_model(), 2, 0)
     assert [one.name for one in model.coefficients[:-1]] == ["age", "rooms"]
@@ -247,7 +257,7 @@ def test_columns_not_chosen_have_no_coefficient_and_no_scale():
     assert [row[0] for row in table.rows] == ["age", "rooms", "income"]
     asked = "how income is associated with 2 of 3 columns, chosen from the same release"
     for text in (shown(model), printed(model)):
-        assert text.count("2 of 3 columns were chosen from the same release") == 1
+        assert text.count("The columns were chosen with the same rows.") == 1
     assert asked in shown(model)
     assert 'class="interval"' not in render(model, table="t")
 
