@@ -39,7 +39,7 @@ def test_the_page_of_any_distribution(data, epsilon):
     ecdf = ECDF(epsilon).fit(np.array(data, dtype=float))
     page = Page(render_page(ecdf.content()))
     assert (page.unbalanced, page.outside) == ([], [])
-    (curve,) = (a for a in page.all("polyline") if a["class"] == "curve")
+    (curve,) = (a for a in page.all("polyline") if a["class"] == "curve solid")
     points = np.array([pair.split(",") for pair in curve["points"].split()], dtype=float)
     assert ((points >= 0) & (points <= 1000)).all()
     assert "nan" not in page.text

@@ -86,7 +86,7 @@ def test_what_a_method_does_not_estimate_is_not_there_and_said_to_be_missing():
     assert "<g" not in source
     model = without(fitted())
     rows = coefficient_section(model).tables[0].rows
-    assert [row[1:] for row in rows] == [("not known",)] * 2
+    assert [row[1:] for row in rows] == [("not given",)] * 2
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,7 @@ def test_a_derivation_that_is_none_is_refused_in_one_line(settings, said):
         ({"log_of": "sex"}, "is of type category; expected a number"),
         ({"missing_of": "sex"}, "is of type category; expected a number"),
         ({"month_of": "x"}, "'x', which is not declared to be a date (x = \"date\""),
-        ({"product_of": ["x", "sex"]}, "a level such as 'sex=F'"),
+        ({"product_of": ["x", "sex"]}, "in a schema 'sex=A'"),
         ({"product_of": ["x", "sex=Q"]}, "names 'sex=Q'"),
         ({"product_of": ["x", "day"]}, "day"),
     ],
