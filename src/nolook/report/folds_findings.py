@@ -29,7 +29,7 @@ def folds_findings(found: CrossValidation) -> Findings:
     table = Table(caption, heads, rows, foot=("Mean", *mean))
     unit = found.privacy.unit
     weaker, fits = phrase("scores.weaker", measure=found.measure), count(folds - 1, "fit")
-    notes = noise_and_sampling(unit, f"{INTERVAL}s"), weaker
+    notes = noise_and_sampling(unit), weaker
     return findings_of(
         found,
         found.target,

@@ -66,8 +66,7 @@ def _columns(part: PrivateModel, *, chosen: bool) -> tuple[Text, ...]:
     unclear = [one.name for one in found if not one.clear]
     unclear += [name for name in offered if name not in {*ends, *bent}]
     if unclear and not chosen:
-        known = all(ends.get(name) for name in unclear)
-        words.append(sentence("model.unclear", names=unclear, known=known))
+        words.append(sentence("model.unclear", names=unclear, known=all(map(ends.get, unclear))))
     return tuple(words)
 
 

@@ -77,13 +77,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         sections=curve_sections(curve, scored.score),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
-        question=(
-            ": how well ",
-            Name(scored.score),
-            " tells ",
-            *two_classes(scored),
-            " from the rest",
-        ),
+        question=(": how well ", Name(scored.score), " tells ", *two_classes(scored), " apart"),
         conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
         certainty=(noise_and_sampling(curve.privacy_.unit),),
     )
