@@ -135,3 +135,11 @@ def test_whether_tukey_has_enough_rows(folder):
     assert "too few rows" in done.out
     assert "enough" in done.out
     assert "not known" in done.out
+
+
+def test_tabulate_plans_the_columns_of_its_means_and_names_those_it_assumed(folder, unreadable):
+    words = ("plan", "table.parquet", "--method", "tabulate", "--rows", ROWS, "-e", 1)
+    assert "assumed (choose by --features): a, b, y and who." in run(folder, *words).out
+    done = run(folder, *words, "--mean", "a,b")
+    assert "2 columns" in done.out
+    assert "assumed" not in done.out

@@ -122,7 +122,7 @@ def test_tables_of_all_pairs_agree_and_come_near_what_there_is(options):
     (first, strength), *others = found.associations().items()
     assert first == ("ward", "dead")
     assert strength > 0.9
-    assert max(v for _, v in others) < 0.1
+    assert all(np.isnan(v) or 0.0 < v < 0.1 for _, v in others)
     estimates = found.to_frame()["estimate"]
     assert estimates.min() >= 0.0
     for name, labels in found.levels.items():
@@ -157,7 +157,9 @@ def test_a_total_is_counted_with_numbers_and_independence_knows_the_noise_of_cel
     monkeypatch.setattr(tabulated, "independence_test", lambda _, error, **__: error)
     table, by = opened(), ["ward", "sex"]
     counts = nolook.tabulate(table, by)
-    assert counts.rows.error == pytest.approx(4.0 * counts.independence())  # 4 by 4 groups
+    # 4 by 4 groups; a sixteenth of the variance may be that of a total.
+    exact = counts.rows.error / 4.0
+    assert exact <= counts.independence() <= exact / (1.0 - 1.0 / 16.0) ** 0.5 * (1.0 + 1e-9)
     for options in ({"delta": 0.0}, {"epsilon": 0.1, "median": "cost"}):
         found = nolook.tabulate(table, by, mean="cost", **options)
         groups, total = found.privacy.mechanisms[:2]
@@ -166,7 +168,7 @@ def test_a_total_is_counted_with_numbers_and_independence_knows_the_noise_of_cel
             1.0 / one.mu if isinstance(one, GaussianEvent) else 2.0**0.5 / one.epsilon
             for one in (groups, total)
         )
-        assert found.independence() == pytest.approx(cell, rel=1e-5)
+        assert cell * (1.0 - 1e-5) <= found.independence() <= 1.09 * cell
         assert found.rows.error == pytest.approx(1.0 / np.hypot(0.25 / cell, 1.0 / whole), rel=1e-5)
         assert found.rows.error < 3.5 * cell
 
@@ -202,8 +204,10 @@ def test_a_unit_counts_once_and_rows_in_full_may_be_alike(tmp_path):
     persons = visits().id.nunique()
     assert abs(by_weight.rows.value - persons) < 15
     assert by_weight.privacy.unit.column == "id"
+    assert "sum_cost" not in by_weight.to_frame()  # one of persons' means is no total
     in_full = nolook.tabulate(opened(unit="id", rows_per_unit=2), "ward", mean="cost")
     frame = in_full.to_frame().dropna()
+    assert "sum_cost" in frame
     assert (frame.mean_cost_high - frame.mean_cost > frame.mean_cost_noise).all()
     assert "identical rows" not in str(by_weight.summary())
     in_full.report(tmp_path / "full.html")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import date
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nolook
+from nolook.algorithms.intervals import Measure
 from nolook.report.findings import plain
 from nolook.report.ledger_status import LedgerStatus
 from nolook.report.model_conclusion import model_conclusion
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
 from nolook.report.sections import cautions, in_short
+from nolook.report.sentences import phrase
 from nolook.report.wording import estimated, number, with_error
 from tests.report import golden_pages as made
 from tests.report.golden_pages import counting
@@ -237,3 +240,21 @@ def test_a_page_written_in_python_tells_of_a_ledger_that_it_is_given(tmp_path):
     assert "Charged" not in told
     assert "Its whole budget means moderate protection: an attacker who knows every other" in told
     assert "Made on" not in told
+
+
+@pytest.mark.parametrize(
+    ("clear", "p", "said"),
+    [
+        ([False], 0.001, "The values of the groups differ nevertheless"),
+        ([True], 0.001, "The groups differ by more than chance"),
+        ([False, True], 0.001, "The groups differ by more than chance"),
+        ([True], 0.3, "The order of the values does not show this"),
+        ([False], 0.3, "No group has clearly higher values"),
+    ],
+)
+def test_a_verdict_on_ranks_agrees_with_what_was_said_of_means(clear, p, said):
+    found = SimpleNamespace(p_value=p, boolean=False, groups=("a", "b"))
+    pair = SimpleNamespace(group="b", exceeds=Measure(0.44, 0.42, 0.46))
+    words = phrase("groups.overall", found=found, groups=2, pair=pair, clear=clear)
+    assert words.startswith(said)
+    assert ("in 44 % of cases" in words) == (p < 0.05)

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import astuple, evolve, frozen
 
 from nolook._arrays import Flags, Numbers, Places, Vector
 from nolook.algorithms.design_effects import design_effect, squares_ratio
@@ -56,7 +56,7 @@ class Estimates:
     noise_high: Numbers
 
     def __iter__(self) -> Iterator[Numbers]:
-        return iter((self.value, self.low, self.high, self.noise_low, self.noise_high))
+        return iter(astuple(self, recurse=False))
 
     def where(self, shown: Flags) -> Estimates:
         """Return the estimates of some groups only."""
@@ -64,8 +64,7 @@ class Estimates:
 
     def of_noise(self) -> Estimates:
         """Return the estimates without their total intervals."""
-        none = np.full_like(self.value, np.nan)
-        return Estimates(self.value, none, none, self.noise_low, self.noise_high)
+        return evolve(self, **dict.fromkeys(("low", "high"), np.full_like(self.value, np.nan)))
 
     def within(self, low: float, high: float) -> Estimates:
         """Return the estimates clipped to what is possible.
@@ -78,6 +77,11 @@ class Estimates:
             moved = np.where((end < low) | (start > high), value - self.value, 0.0)
             ends += [(start + moved).clip(low, high), (end + moved).clip(low, high)]
         return Estimates(value, *ends)
+
+    def tells_more(self, first: Estimates, third: Estimates) -> Flags:
+        """Mark means, except where intervals meet those of quartiles and are wider than all."""
+        apart = (self.low > third.high) | (self.high < first.low)
+        return apart | ~(self.high - self.low > third.high - first.low)
 
     def times(self, factor: float) -> Estimates:
         """Return the estimates in another unit."""
@@ -105,7 +109,7 @@ class Groups:
     @classmethod
     def of(cls, margins: Sequence[Dimensions], sizes: Sequence[int]) -> Groups:
         """Return all groups of margins over dimensions of some sizes."""
-        codes = [np.empty((0, len(sizes)), dtype=np.intp)]
+        codes: list[Places] = []
         for own in margins:
             places = list(product(*(range(sizes[d]) for d in own)))
             rows = np.full((len(places), len(sizes)), ALL, dtype=np.intp)
@@ -148,7 +152,7 @@ def count_of(groups: Groups, released: Released) -> Estimates:
 def estimate_of(groups: Groups, shrunk: Margins) -> Estimates:
     """Return the estimate of the number of rows of each group, which has no interval."""
     value, none = _flat(groups, shrunk)
-    return Estimates(value, none, none, none, none)
+    return Estimates(value, *[none] * 4)
 
 
 def _counted(
@@ -272,7 +276,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
     sampled = effect * (own.kurtosis - 1.0) * spread**2 / size
     deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
-    return count, missing, mean, total_sum, deviation.where(squares > 0.0).roots(clip)
+    return count, missing, mean, total_sum, deviation.where(deviation.noise_low > 0.0).roots(clip)
 
 
 def _values(
@@ -325,8 +329,7 @@ def quantiles_of(
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.cells_of(dimensions, place)
-        few = forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance)
-        if few or column in released.unseen:
+        if column in released.unseen or forest.rows <= _ENOUGH * math.sqrt(forest.rows_variance):
             numbers.append(np.full((5, at.size), np.nan))
             continue
         found = evolve(forest.distribution(own.points), sampled=released.alike, whole=own.whole)
@@ -339,5 +342,4 @@ def quantiles_of(
         ends[:, np.isnan(value)] = np.nan
         (low, high), (least, most) = np.moveaxis(ends.clip(*own.points[[0, -1]]), -1, 1)
         numbers.append(np.array([value, low, high, least, most]))
-    columns = np.array(numbers)
-    return [Estimates(*columns[:, :, which].T) for which in range(at.size)]
+    return [Estimates(*each) for each in np.array(numbers).transpose(2, 1, 0)]

@@ -16,7 +16,7 @@ from nolook.algorithms._simulation import simulation_generator
 
 __all__ = ["independence_test"]
 
-_TABLES = 1999
+_TABLES, _FEWEST, _ENTRIES = 1999, 39, 2**22  # tables drawn, and their entries
 _LEAST = 0.5  # rows: a floor of expected counts where there is hardly any noise
 
 
@@ -39,14 +39,15 @@ def independence_test(
     generator = simulation_generator()
     total = max(1.0, float(counts.sum()))
     rows, columns = (_shares(counts.sum(axis=axis), total) for axis in (1, 0))
-    size = (_TABLES, *counts.shape)
-    drawn = generator.multinomial(round(total), np.outer(rows, columns).ravel(), _TABLES)
+    number = max(_FEWEST, min(_TABLES, _ENTRIES // counts.size))
+    drawn = generator.multinomial(round(total), np.outer(rows, columns).ravel(), number)
     draw, scale = generator.laplace, deviation / math.sqrt(2.0)
     if normal:
         draw, scale = generator.normal, deviation
+    size = (number, *counts.shape)
     tables = np.concatenate([counts[np.newaxis], drawn.reshape(size) + draw(0.0, scale, size)])
     own, *others = _statistics(tables, max(deviation, _LEAST))
-    chance = (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + _TABLES)
+    chance = (1.0 + np.count_nonzero(np.array(others) >= own)) / (1.0 + number)
     above = max(float(own - np.mean(others)), 0.0)
     strength = math.sqrt(above / (total * max(min(counts.shape) - 1, 1)))
     return float(own), chance, min(strength, 1.0)

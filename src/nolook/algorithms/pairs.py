@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from heapq import nlargest
 
 import numpy as np
 
@@ -29,8 +30,8 @@ def strongest(tables: Sequence[NoisyTable], number: int) -> list[int]:
     for place, table in enumerate(tables):
         if len(table.dimensions) == 2:
             rest = _departure(found, table.dimensions)
-            sizes[place] = float((rest**2).sum()) - table.variance * _freedom(rest)
-    return sorted(sorted(sizes, key=sizes.__getitem__, reverse=True)[:number])
+            sizes[place] = (rest**2).sum() - table.variance * _freedom(rest)
+    return sorted(nlargest(number, sizes, key=sizes.__getitem__))
 
 
 def shrunk(tables: Sequence[NoisyTable], found: Margins) -> Margins:
@@ -48,7 +49,7 @@ def shrunk(tables: Sequence[NoisyTable], found: Margins) -> Margins:
             rows, columns = estimates[own[:1]], estimates[own[1:]]
             free = np.outer(rows, columns) / total
             # As large as chi-square has it: the square of a departure is in proportion to `free`.
-            excess = max(float((rest**2).sum()) - variance * _freedom(rest), 0.0)
+            excess = max((rest**2).sum() - variance * _freedom(rest), 0.0)
             signal = excess / total * free
             start = np.maximum(free + signal / (signal + variance) * rest, _LEAST * free)
             estimates[own] = _scaled(start, rows, columns)

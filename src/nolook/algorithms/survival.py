@@ -111,8 +111,7 @@ class Times:
 def _at_risk(cells: Cells) -> Array:
     """Return the number of rows that are left before each cell."""
     gone = cells[0] + cells[1]
-    left = gone.sum(axis=-1, keepdims=True) - np.cumsum(gone, axis=-1) + gone
-    return np.asarray(np.maximum(left, 0.0))
+    return np.asarray((gone.sum(axis=-1, keepdims=True) - gone.cumsum(axis=-1) + gone).clip(0.0))
 
 
 def _hazards(cells: Cells, single: NDArray[np.bool_]) -> Cells:
@@ -136,8 +135,8 @@ def log_rank(groups: tuple[Times, ...]) -> float | None:
     if end < 1 or any(too_few(*each.forests.groups) for each in groups):
         return None
     exact = [each.cells() for each in groups]
-    pooled = np.sum([each[0] for each in exact], 0), np.sum([each[1] for each in exact], 0)
-    hazard, generator = _hazards(pooled, single)[0], simulation_generator()
+    events, censored = np.sum(exact, axis=0)
+    hazard, generator = _hazards((events, censored), single)[0], simulation_generator()
     drawn = [_drawn(each, hazard, single, generator) for each in exact]
     noisy = [each.noisy(own, generator) for each, own in zip(groups, drawn, strict=True)]
     again = _excess(noisy, single, end)
@@ -150,8 +149,7 @@ def log_rank(groups: tuple[Times, ...]) -> float | None:
 
 def _drawn(cells: Cells, hazard: Array, single: NDArray[np.bool_], generator: Generator) -> Cells:
     """Draw a group with a hazard and its own censoring, shape (repeats, cells)."""
-    censoring = _hazards(cells, single)[1]
-    both = hazard + censoring
+    both = hazard + _hazards(cells, single)[1]
     leaving = np.append(-np.expm1(-both[:-1]), 1.0)  # in the last cell all leave
     before = np.append(1.0, np.cumprod(1.0 - leaving[:-1]))
     share = np.divide(hazard, both, out=np.zeros_like(both), where=both > 0.0)
@@ -164,8 +162,8 @@ def _drawn(cells: Cells, hazard: Array, single: NDArray[np.bool_], generator: Ge
 
 def _excess(groups: list[Cells], single: NDArray[np.bool_], end: int) -> Array:
     """Return events less those expected by the pooled hazard, of all groups but the last."""
-    events = np.array([each[0] for each in groups])[..., :end]
-    gone = np.array([each[0] + each[1] for each in groups])[..., :end]
+    cells = np.array(groups)[..., :end]
+    events, gone = cells[:, 0], cells.sum(axis=1)
     risk = np.array([_at_risk(each) for each in groups])[..., :end]
     risk = np.maximum(risk - np.where(single[:end], 0.0, gone / 2.0), 0.0)
     share = risk / np.maximum(risk.sum(axis=0), 1e-9)

@@ -228,14 +228,15 @@ class TabulationRelease:
             )
         return evolve(self, costs=costs, search=evolve(self.search, most=MOST_OF_A_UNIT))
 
-    def for_weights(self, part: float) -> TabulationRelease | None:
+    def for_weights(self, part: float) -> TabulationRelease:
         """Return the release of rows with survey weights, at a part of its mus or epsilons.
 
-        None where levels are searched for. Where groups are compared every row counts as one of
+        Levels are not searched for by weights. Where groups are compared every row counts as one of
         weight 1 for errors, so nothing is released of the squares.
         """
         if self.search is not None:
-            return None
+            hint = usage_hint("weights", "none", "weights=False")
+            raise ParameterError(f"levels are found without survey weights ({hint}: rows count 1)")
         if self.tests:
             return evolve(self, costs=tuple(event_part(each, part) for each in self.costs))
         first, second = (each * part for each in SQUARES_PARTS[noise_kind(self.costs[0])])

@@ -63,7 +63,7 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
         "--quantiles P,Q": "Further quantiles of the columns of --median.",
         "--share A,B,C": "Booleans whose share of true is wanted, or NAME=VALUE.",
         "--find-levels": "Find levels of columns of --by that have none declared, with half of "
-        "--delta.",
+        "--delta and without survey weights (--weights none).",
         "--all-pairs A,B,C": "Instead: every table of two of these columns, with declared levels.",
     },
     about=("by",),
@@ -88,8 +88,7 @@ def tabulate(
     means, medians = column_names(mean, "--mean"), column_names(median, "--median")
     of_shares, pairs = column_names(share, "--share"), column_names(all_pairs, "--all-pairs")
     at = () if quantiles is None else shares(quantiles, "--quantiles")
-    levels = levels_of(categories)
-    shared = [each.rpartition("=")[0] or each for each in of_shares]
+    levels, shared = levels_of(categories), [each.rpartition("=")[0] or each for each in of_shares]
     booleans = {name for name, own in release.declared.columns.items() if own.type == "boolean"}
     for each, name in zip(of_shares, shared, strict=True):
         if each != name and name not in booleans and not has_levels(release, name):

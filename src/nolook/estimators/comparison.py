@@ -263,9 +263,9 @@ def compare_groups(
 
 def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:
     """Return columns, by the parameters that name them, as codes; refuse one named twice."""
-    names = [*levels.values(), *numbers.values()]
-    for parameter, name in {**levels, **numbers}.items():
-        if names.count(name) > 1:
+    named = {**levels, **numbers}
+    for parameter, name in named.items():
+        if [*named.values()].count(name) > 1:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r} again (name another column)"
             )

@@ -13,16 +13,18 @@ from attrs import evolve, frozen
 from nolook._arrays import Places, Vector
 from nolook.algorithms.group_estimates import ALL, Estimates, Groups
 from nolook.algorithms.independence import independence_test
+from nolook.algorithms.intervals import NORMAL_95
 from nolook.algorithms.level_search import MOST_OF_A_UNIT, LevelSearch
 from nolook.algorithms.margins import subsets
-from nolook.algorithms.tabulation import LEVELS, TOTAL
+from nolook.algorithms.tabulation import LEVELS
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import DeltaEvent, GaussianEvent
 from nolook.tables.design import declared_labels
 
 __all__ = ["Description", "Measured", "Tabulation"]
 
-_MOST_TESTED = 2000  # groups
+_MOST_TESTED = 2000  # groups and margins
+_CLEAR = 0.05  # the p-value that an association stays below
 _ENDS = ("low", "high", "noise")
 # Those with an interval in a frame.
 _BOUNDED = {"count", "mean", "sum", "share", "quantile"}
@@ -171,31 +173,35 @@ class Tabulation(_Table):
         Returns
         -------
         tuple of float, or None
-            None except for one table of two columns, under add-remove, with at most 2,000 groups.
+            None except for one table of two columns, under add-remove, with at most
+            2,000 groups and margins.
         """
         if len(self.by) != 1 or len(self.names) != 2 or not self.rows.error:
             return None
-        groups, unit = len(self.groups_of(self.by[0])), self.privacy.unit
-        counts = self._declared(self.measured[0], self.by[0])
-        if groups > _MOST_TESTED or min(counts.shape) < 2:
-            return None
+        return self._tested(self.by[0]) if len(self.codes) <= _MOST_TESTED else None
+
+    def _tested(self, by: Sequence[str]) -> tuple[float, float, float]:
+        """Test the independence of two columns by their counts, in those that a unit adds."""
         normal = any(isinstance(each, GaussianEvent) for each in self.privacy.mechanisms)
-        most = unit.max_rows * unit.row_weight  # of the counts that a unit adds
-        # The precision of the groups' sum without that of the total, if it was counted too.
-        totals = [each for each in self.privacy.mechanisms if each.name == TOTAL]
-        known = (getattr(e, "mu", 0.0) ** 2 + getattr(e, "epsilon", 0.0) ** 2 / 2 for e in totals)
-        error = 1.0 / math.sqrt(groups * ((most / self.rows.error) ** 2 - sum(known)))
-        return independence_test(counts / most, error, normal=normal)
+        counts, most = self.measured[0], self.privacy.unit.max_rows * self.privacy.unit.row_weight
+        error = counts.row[3][self.groups_of(by)].min() / NORMAL_95 / most
+        # What may be known better, of one table the total, takes at most the rest of an entry's.
+        sizes = [len(self.levels[name]) for name in by]
+        known = sizes if len(self.by) > 1 else [math.prod(sizes)]
+        error /= math.sqrt(math.prod(1.0 - 1.0 / size for size in known))
+        return independence_test(self._declared(counts, by) / most, error, normal=normal)
 
     def associations(self) -> dict[tuple[str, ...], float]:
-        """Return Cramér's V of each pair of columns by the estimates, the largest first.
+        """Return Cramér's V of each pair of columns, the largest first.
 
-        ``V = sqrt(C / (n (min(r, c) - 1)))`` for the chi-square statistic C of the estimates.
-        Undeclared and missing values are left out. Empty unless all pairs were asked for.
+        It is that of :meth:`independence`; NaN where it is not distinguishable from noise, as the
+        p-value is 0.05 or more. Empty unless all pairs were asked for.
         """
-        estimates = [each for each in self.measured if each.name == "estimate"]
-        found = {by: _cramer(self._declared(each, by)) for each in estimates for by in self.by}
-        return dict(sorted(found.items(), key=lambda each: -each[1]))
+        if self.measured[-1].name != "estimate":
+            return {}
+        tested = {by: self._tested(by) for by in self.by}
+        found = {by: v if p < _CLEAR else math.nan for by, (_, p, v) in tested.items()}
+        return dict(sorted(found.items(), key=lambda each: np.nan_to_num(-each[1], nan=1.0)))
 
     def _declared(self, each: Measured, by: Sequence[str]) -> Vector:
         """Return a measure of the groups of declared levels of two columns."""
@@ -261,11 +267,3 @@ class Description(_Table):
         return dict(
             zip(("column", "what", "value", *_ENDS), zip(*listed, strict=True), strict=True)
         )
-
-
-def _cramer(table: Vector) -> float:
-    total = max(table.sum(), 1.0)
-    free = np.outer(table.sum(1), table.sum(0)) / total
-    held = free > 0.0
-    square = ((table - free)[held] ** 2 / free[held]).sum() / total
-    return math.sqrt(square / max(min(table.shape) - 1, 1))

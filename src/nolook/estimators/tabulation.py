@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, combinations, compress
 from typing import TypeAlias, TypeVar, cast
 
-import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike
 
@@ -152,8 +151,11 @@ class _Asked:
                 "share", name, value, share_of(groups, released, place, code, len(known))
             )
         for name in self.means:
-            kinds = ("values", "missing", "mean", "sum", "deviation")
-            moments = moments_of(own, released, self.names.index(name))
+            kinds, place = ("values", "missing", "mean", "sum", "deviation"), self.names.index(name)
+            moments = moments_of(own, released, place)
+            if self.described:
+                clear = moments[2].tells_more(*quantiles_of(own, released, place, (0.25, 0.75)))
+                moments = (*moments[:2], *(each.where(clear) for each in moments[2:]))
             for kind, one in zip(kinds, moments, strict=True):
                 yield Measured(kind, name, None, one)
         for name in self.quantiles:
@@ -187,7 +189,8 @@ def coded_columns(
         if labels[name] is None:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r}, which has no declared levels "
-                f"({usage_hint('categories', {name: ['A', 'B']})})"
+                f"({usage_hint('categories', {name: ['A', 'B']})}; to group numbers, declare a "
+                f"column with bins_of = {name!r} and borders in a schema)"
             )
     for parameter, name in numbers:
         if labels[name] is not None and name not in booleans:
@@ -304,17 +307,16 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     relation = check_relation(relation)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     columns = _names(median, "median")
-    at = check_shares(quantiles, "quantiles") if len(quantiles) else np.empty(0)
-    if at.size and not columns:
+    at = check_shares(quantiles, "quantiles").tolist() if len(quantiles) else []
+    if at and not columns:
         raise ParameterError(
             f"{parameter_name('quantiles')} needs columns; give them as {parameter_name('median')}"
         )
-    shares = sorted({0.5, *at.tolist()})
     asked = _Asked(
         _by(by),
         _names(mean, "mean"),
         columns,
-        tuple(shares) if columns else (),
+        tuple(sorted({0.5, *at})) if columns else (),
         tuple(_share(each, table.as_codes().column_names) for each in _names(share, "share")),
     )
     if len(all_pairs):
@@ -374,9 +376,9 @@ def describe(
     budget = check_budget(epsilon, delta, pure=True)
     table = X if isinstance(X, Table) else table_from_arrays(X)
     coded = table.as_codes()
-    names, kinds = coded.column_names, dict(zip(coded.column_names, coded.code_labels, strict=True))
-    numbers = tuple(name for name in names if kinds[name] is None)
-    tables = tuple((name,) for name in names if kinds[name] is not None)
+    kinds = dict(zip(coded.column_names, coded.code_labels, strict=True))
+    numbers = tuple(name for name, labels in kinds.items() if labels is None)
+    tables = tuple((name,) for name in kinds if name not in numbers)
     asked = _Asked(tables, numbers, numbers, SHAPE if numbers else (), described=True)
     return _released(
         Description, asked, table, budget, "add-remove", ledger, progress, random_state
@@ -402,17 +404,18 @@ def _released(
     coded = asked.check(table)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> _Kind:
-        unit, rows = guarantee.unit, released.rows.totals(guarantee.unit)
-        measured = tuple(each.totals(unit.row_weight) for each in asked.measures(released))
+        unit = guarantee.unit
+        # Sums of units' means would be taken for totals.
+        measured = tuple(each.totals(unit.row_weight) for each in asked.measures(released)
+                         if each.name != "sum" or not unit.is_shared)  # fmt: skip
         # Columns of groups come first.
-        groups = dict.fromkeys(chain(*asked.tables))
-        pairs = zip(groups, released.labels, strict=False)
+        pairs = zip(dict.fromkeys(chain(*asked.tables)), released.labels, strict=False)
         levels = {name: labels or () for name, labels in pairs}
         read_options = table.read_options()
         for searched in asked.searched:
             named: list[str | None] = list(levels[searched])
             read_options["categories"][searched] = [*named[:-2], None]
-        own = asked.tables, levels, measured
+        own, rows = (asked.tables, levels, measured), released.rows.totals(unit)
         return kind(*own, rows=rows, privacy=guarantee, read_options=read_options)
 
     plan = Plan.of(release, budget, random_state, relation=relation)

@@ -35,7 +35,7 @@ def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
     if form == "json":
         return _json(found)
     content, (escaped, table_in) = found.content(), _FORMS[form]
-    parts = [part for each in content.sections for part in each.printed]
+    parts = [part for each in content.sections for part in each.exported or each.printed]
     tables = [part for part in parts if isinstance(part, Table)]
     texts = [part for part in parts if not isinstance(part, Table)]
     below = map(plain, (*cautions(content), *texts, found.privacy.in_words()))

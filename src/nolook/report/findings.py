@@ -176,6 +176,8 @@ class Section:
     notes: tuple[Text, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     printed: tuple[Text | Table, ...] = field()
+    #: What other documents have, if that is not what is printed.
+    exported: tuple[Text | Table, ...] = ()
     answers: tuple[tuple[str, tuple[Text, ...]], ...] = ()
     points: tuple[Text, ...] = ()
 

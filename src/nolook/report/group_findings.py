@@ -62,20 +62,22 @@ _MISSING = "rows with any are left out"
 def comparison_findings(found: GroupComparison) -> Findings:
     """Report a comparison of groups."""
     unit, first = found.privacy.unit, found.groups[0]
-    overall = _tested("overall", found, _furthest(found))
+    far = max(found.pairs, key=lambda one: abs(one.exceeds.value - 0.5) if one.exceeds else 0.0)
+    known = filter(None, (each.difference for each in found.pairs))
+    clear = {each.low * each.high > 0.0 for each in known}
+    overall = _tested("overall", found, pair=far, clear=sorted(clear))
     measure = f"{'Share' if found.boolean else 'Mean'} of {found.value}"
     heads = ("Group", f"{unit.counted.capitalize()}s with a value", measure)
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     pairs = tuple(_pair(found, pair) for pair in found.pairs)
-    captions = "Groups", "Differences and probabilities of a higher value"
-    means, differences = (f"{caption}, with {INTERVAL}s" for caption in captions)
+    moved = _moved(found)
+    means = f"Groups, with {INTERVAL}s{moved}"
+    differences = f"Differences and probabilities of a higher value, with {INTERVAL}s"
     tables = Table(means, heads, groups), Table(differences, compared, pairs)
-    notes = (*overall, phrase("groups.about", found=found, moved=_moved(found)))
+    notes = (phrase("groups.about", found=found, moved=moved),)
     section = Section("found", FOUND, (), tuple(_picture(found)), tables, notes)
     seen = zip(found.groups, found.forests.groups, strict=True)
-    sizes = [0.0 if each.difference is None else abs(each.difference.value) for each in found.pairs]
-    far, several = pairs[sizes.index(max(sizes))], len(pairs) > 1
     return findings_of(
         found,
         what=f"comparison of groups by {found.by}:",
@@ -84,7 +86,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         rows=_counted(found),
         needed=(found.value, found.by),
         cards=(
-            ("Largest difference" if several else "Difference", far[1], f"{far[0]} less {first}"),
+            ("Difference", _pair(found, far)[1], f"{far.group} less {first}"),
             ("p-value", _p_value(found.p_value), "rank test, small if groups differ"),
         ),
         sections=(section,),
@@ -96,32 +98,24 @@ def comparison_findings(found: GroupComparison) -> Findings:
     )
 
 
-def _tested(
-    test: str, found: GroupComparison | SurvivalCurve, size: Mapping[str, object]
-) -> tuple[str, ...]:
+def _tested(test: str, found: GroupComparison | SurvivalCurve, **size: object) -> tuple[str, ...]:
     """State the verdict on all groups, if they were tested, with its size."""
     if found.p_value is None:
         return ()
     return (phrase(f"groups.{test}", found=found, groups=len(found.groups), **size),)
 
 
-def _furthest(found: GroupComparison) -> dict[str, object]:
-    """Return the group whose values are higher, or lower, than the first one's most often."""
-    far = max(found.pairs, key=lambda one: abs(one.exceeds.value - 0.5) if one.exceeds else 0.0)
-    known = far.exceeds and percent(far.exceeds.value, far.exceeds.ends)[0]
-    return {"group": far.group, "higher": known}
-
-
 def _largest_gap(found: SurvivalCurve, places: Vector) -> dict[str, object]:
     """Return the largest gap between a curve and the first one, at some times."""
     places = np.append(0.0, places)
-    curves = np.array([each.at(places)[0] for each in found.curves])
-    gaps = np.nan_to_num(np.abs(curves - curves[0]))
+    curves = np.array([each.at(places) for each in found.curves])
+    gaps = np.nan_to_num(np.abs(curves - curves[0])[:, 0])
     group, place = np.unravel_index(gaps.argmax(), gaps.shape)
+    cells = curves[[0, group], :, place]
     return {
         "group": found.groups[group],
         "value": number(float(places[place])),
-        "shares": [percent(float(each[place]), None)[0] for each in (curves[0], curves[group])],
+        "shares": [percent(value, (low, high))[0] for value, low, high in cells],
     }
 
 
@@ -193,15 +187,17 @@ def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
     return pair.group, *numbers, _p_value(ranks), far, _p_value(distance)
 
 
-def _moved(found: GroupComparison) -> float | None:
-    """Return the largest move of the means by clipping, if it is much of an interval."""
+def _moved(found: GroupComparison) -> str:
+    """State the largest move of the means by clipping, if it is much of an interval."""
     moved = found.shared / SHARED
-    return moved if (4.0 * moved > found.means.high - found.means.low).any() else None
+    if found.boolean or not (4.0 * moved > found.means.high - found.means.low).any():
+        return ""
+    return f" (clipping may move all means by about {number(moved, 2)})"
 
 
 def _said(found: GroupComparison) -> Iterator[Text]:
     """Yield the differences of means, and groups too small for one."""
-    about: dict[str, object] = {"found": found, "later": found.value in dates_of(found)}
+    later = found.value in dates_of(found)
     for pair in found.pairs:
         if (each := pair.difference) is None:
             continue
@@ -209,8 +205,8 @@ def _said(found: GroupComparison) -> Iterator[Text]:
         if high < 0.0:
             group, first, value, low, high = first, group, -value, -high, -low
         amount, ends = _amount(found, value, (low, high))
-        about |= {"group": group, "first": first, "amount": amount, "clear": low > 0.0}
-        yield sentence("groups.difference", **about, ends=ends)
+        how = {"amount": amount, "ends": ends, "later": later, "clear": low > 0.0}
+        yield sentence("groups.difference", found=found, group=group, first=first, **how)
     for group in np.array(found.groups)[np.isnan(found.means.low)]:
         yield sentence("groups.hidden", group=group)
 
@@ -252,7 +248,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     ticks = across.ticks[1:] if ends > 0.0 else ()
     places = np.array([place for place, _ in ticks])
     tested = len(names) > 1
-    overall = _tested("log_rank", found, _largest_gap(found, places))
+    overall = _tested("log_rank", found, **_largest_gap(found, places))
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
     table = Table(f"Survival by {found.time}, with {INTERVAL}s", heads, rows)
@@ -273,7 +269,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         sections=(
             what_was_found(
                 table,
-                (*overall, phrase("groups.about_curves", found=found)),
+                (phrase("groups.about_curves", found=found),),
                 *(_curves_picture(found, across),) * bool(ticks),
             ),
         ),

@@ -30,7 +30,6 @@ from nolook.report.wording import (
     p_value,
     rows_in_words,
     span,
-    told_apart,
     with_error,
 )
 
@@ -180,7 +179,7 @@ def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
 
 def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     found, rows = curve.at(asked), []
-    on_grid = _threshold(curve, found.threshold)
+    on_grid = _threshold(found.threshold)
     used = "" if found.threshold == asked else f" ({on_grid} on the grid)"
     for each in fields(Classified)[1:]:
         measure: Measure | None = getattr(found, each.name)
@@ -191,6 +190,7 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     return Table(caption, ("Measure", "Value", INTERVAL), tuple(rows))
 
 
+<<<<<<< HEAD
 def _threshold(curve: ROCCurve, value: float) -> str:
     """Return a threshold with the digits that tell it from those next to it."""
     if value == -math.inf:
@@ -198,6 +198,13 @@ def _threshold(curve: ROCCurve, value: float) -> str:
     others = np.setdiff1d(curve.thresholds_, value)
     place = int(np.searchsorted(others, value))
     return told_apart(value, others[max(place - 1, 0) : place + 1].tolist())
+=======
+def _threshold(value: float) -> str:
+    """Return a threshold, or what an infinite one means."""
+    if not math.isfinite(value):
+        return "all are" if value < 0 else "none is"
+    return number(value)
+>>>>>>> 726ab99a (Say nothing of groups that contradicts itself: reconcile means and ranks, call associations known only where a test finds them, no sums of units' means, no mean or deviation that noise hides)
 
 
 def calibration_findings(test: HosmerLemeshow) -> Findings:
@@ -294,7 +301,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
     """Return the row of a table for a false positive rate."""
     low, high = (float(np.interp(rate, curve.band_[0], ends)) for ends in curve.band_[1:])
     known = _shown(float(curve.rate_at(rate)), (low, high))
-    above = _threshold(curve, curve.threshold_at(fpr=rate))
+    above = _threshold(curve.threshold_at(fpr=rate))
     return f"True positive rate at a false positive rate of {100 * rate:g} %", *known, above
 
 

@@ -21,6 +21,7 @@ from nolook.report.findings import (
     findings_of,
     listed,
 )
+from nolook.report.model_words import HIDDEN
 from nolook.report.picture import (
     BARS,
     DASHES,
@@ -33,7 +34,7 @@ from nolook.report.picture import (
     rows_picture,
 )
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import INTERVAL, count, with_ends
+from nolook.report.wording import INTERVAL, count, number, with_ends
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
@@ -50,7 +51,7 @@ _WIDTH, _FEWEST_BARS = 12, 4  # of a small distribution
 _MOMENTS = ("values", "missing", "mean", "deviation")
 _MOST_PAIRS, _PAIRS_IN_FULL = 30, 10  # of all pairs of columns
 _HIDDEN = "not shown"
-_SMALL, _LIKELY, _RARE = 20, 0.95, 0.001
+_SMALL, _LIKELY = 20, 0.95
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
 MISSING = "counted as a group of their own"
 _NAMES = {
@@ -68,11 +69,8 @@ def _head(found: Tabulation, each: Measured) -> str:
         return f"{'Median' if at == 0.5 else f'{100 * at:g} % quantile'} of {each.column}"
     if each.name == "share":
         return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
-    unit = found.privacy.unit
-    if each.name == "sum" and unit.is_shared:
-        return f"Sum of each {unit.protected}'s mean {each.column}"
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
-    return name.format(each.column or unit.counted.capitalize())
+    return name.format(each.column or found.privacy.unit.counted.capitalize())
 
 
 def _with_ends(each: Measured) -> Iterator[Vector]:
@@ -132,23 +130,26 @@ def _of_groups(found: Tabulation, by: Sequence[str]) -> list[Measured]:
 
 def _tables(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> tuple[Table, ...]:
     """Return tables of some columns; shares of levels of one of these are by the others."""
+    # Sums of units' means would be taken for totals.
+    apart = {"values", "missing", "deviation", "sum" if found.privacy.unit.is_shared else ""}
     dates = dates_of(found)
     shares = {each.at for each in found.measured if each.name == "quantile"}
     shown = shares if len(shares) <= _MOST_QUANTILES else shares & _QUARTILES
     kept = [
         each
         for each in found.measured
-        if each.name not in {"values", "missing", "deviation"}
+        if each.name not in apart
         and not (each.name == "sum" and each.column in dates)
         and not (noise and np.isnan(each.estimates.low).all())
         and (each.name != "quantile" or each.at in shown)
     ]
-    what = "of the noise only" if noise else "of noise and sampling"
     groups: dict[tuple[str, ...], list[Measured]] = {tuple(by): []}
     for each in kept:
         own = tuple(name for name in by if each.name != "share" or name != each.column)
         only = evolve(each, estimates=each.estimates.of_noise()) if noise else each
         groups.setdefault(own, []).append(only)
+    covered = "the noise only" if noise else "noise and sampling"
+    what = f", with {INTERVAL}s of {covered}"
     tables = (
         [_crossed(found, own, each, what) for each in measures]
         if len(own) == 2
@@ -156,6 +157,13 @@ def _tables(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> tup
         for own, measures in groups.items()
     )
     return tuple(chain(*tables))
+
+
+def _caption(found: Tabulation, by: Sequence[str], head: str, what: str) -> str:
+    """Return the caption of a table; it says where margins include more than its groups."""
+    less = len(_shown(found, places := found.groups_of(by))) < len(places)
+    margins = '; "all" includes groups left out' * less
+    return f"{head}{' by ' * bool(by)}{' and '.join(by)}{what}{margins}"
 
 
 def _listed(found: Tabulation, by: Sequence[str], measures: Sequence[Measured], what: str) -> Table:
@@ -166,8 +174,8 @@ def _listed(found: Tabulation, by: Sequence[str], measures: Sequence[Measured], 
         for own in combinations(by, size)
         for place in _shown(found, found.groups_of(own))
     )
-    caption = f"{', '.join(by) or 'All'}: numbers and {INTERVAL}s {what}"
     heads = (", ".join(by) or "Rows", *(_head(found, each) for each in measures))
+    caption = _caption(found, by, "Numbers", what)
     return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
@@ -183,8 +191,8 @@ def _crossed(found: Tabulation, by: Sequence[str], each: Measured, what: str) ->
         (found.label(by[0], code), *(cells.get((code, other), "") for other in across))
         for code in down
     )
-    intervals = f", {INTERVAL}s {what}" * (each.name != "estimate")
-    return Table(f"{_head(found, each)} by {by[0]} and {by[1]}{intervals}", heads, rows)
+    what *= each.name != "estimate"
+    return Table(_caption(found, by, _head(found, each), what), heads, rows)
 
 
 def _curves(
@@ -242,15 +250,20 @@ def _sections(
     """Return a section for each table; of all pairs, the associations first and alone printed."""
     figures, first = tuple(map(Figure, _pictures(found, tables[0]))), shown[0]
     others = [
-        Section(f"found{place}", f"By {', '.join(by)}", tables=own)
+        Section(f"found{place}", f"By {', '.join(by)}", tables=own, printed=() if pairs else own)
         for place, (by, own) in [*enumerate(zip(tables, shown, strict=True))][1:]
     ]
     if not pairs:
         return Section("found", "Results", (), figures, first, notes), *others
-    rows = tuple((", ".join(by), f"{v:.3f}") for by, v in pairs.items())[:_MOST_PAIRS]
-    strongest = Table("The strongest associations", ("Columns", "Cramér's V"), rows)
-    main = Section("found", "Results", (), figures, (strongest, *first), notes)
-    return evolve(main, printed=(strongest, *notes)), *(evolve(each, printed=()) for each in others)
+    strengths = (HIDDEN if math.isnan(v) else number(v, 2) for v in pairs.values())
+    rows = tuple(zip(map(", ".join, pairs), strengths, strict=True))
+    strongest = Table("The strongest associations", ("Columns", "Cramér's V"), rows[:_MOST_PAIRS])
+    every = chain(*(_tables(found, by) for by in pairs))
+    section = Section(
+        "found", "Results", (), figures, (strongest, *first), notes,
+        printed=(strongest, *notes), exported=(strongest, *every, *notes),
+    )  # fmt: skip
+    return section, *others
 
 
 def tabulation_findings(found: Tabulation) -> Findings:
@@ -272,12 +285,13 @@ def tabulation_findings(found: Tabulation) -> Findings:
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     split = ", by ".join(" and ".join(by) for by in tables) or "all rows"
     of = ", ".join(names) if pairs else split
+    kept = len(_shown(found, np.arange(len(found.codes))))
     return findings_of(
         found,
         what="table by" if names else "table of",
         of=of,
         missing=MISSING,
-        cards=(("Groups", f"{len(found.codes):,}", "with all margins"),),
+        cards=(("Groups", f"{kept:,}", f"shown; {len(found.codes) - kept:,} left out"),),
         sections=(*_sections(found, tables, shown, notes, pairs), noise),
         settings=(
             ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
@@ -285,8 +299,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
         ),
         question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
         conclusion=tuple(
-            phrase("tables.strongest", first=first, second=second, strength=f"{v:.2f}")
-            for (first, second), v in [*pairs.items()][:1]
+            phrase("tables.strongest", names=by, v=v) for by, v in [*pairs.items()][:1]
         )
         or tuple(_highest(found)),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
@@ -298,17 +311,11 @@ def _levels_found(found: Tabulation) -> tuple[str, ...]:
     search = found.searched
     if search is None:
         return ()
-    one, with_chance = found.privacy.unit.counted, "one of {:,} {}s with probability {}"
-    likely = next(size for size in _SIZES if search.chance(size) > _LIKELY)
-    sizes = sorted({_SMALL, max(_SMALL, likely)})
-    shown = (with_chance.format(each, one, _in_percent(search.chance(each))) for each in sizes)
+    one = found.privacy.unit.counted
+    likely = next(size for size in _SIZES if size >= _SMALL and search.chance(size) > _LIKELY)
+    chances = {size: 100.0 * min(search.chance(size), 0.99) for size in sorted({_SMALL, likely})}
+    shown = (f"one of {n:,} {one}s with probability {x:.2g} %" for n, x in chances.items())
     return (phrase("tables.levels_found", one=one, sizes=", ".join(shown)),)
-
-
-def _in_percent(chance: float) -> str:
-    if _RARE < chance < 1.0 - _RARE:
-        return f"{100.0 * chance:.2g} %"
-    return f"below {100 * _RARE:g} %" if chance < 0.5 else f"above {100 - 100 * _RARE:g} %"
 
 
 def _highest(found: Tabulation) -> Iterator[Text]:
@@ -335,15 +342,13 @@ def _highest(found: Tabulation) -> Iterator[Text]:
 
 def description_findings(found: Description) -> Findings:
     """Report the contents of columns."""
-    rows, (whole,) = found.measured[0], map(int, found.groups_of(()))
+    (whole,) = map(int, found.groups_of(()))
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
         numbers.setdefault(str(each.column), []).append(each)
     tables = (*_of_numbers(found, numbers, whole), *_of_levels(found))
     columns, shapes = [*numbers, *found.names], (phrase("tables.shapes"),) * bool(numbers)
     notes = (*_left_out(found, tables), *shapes)
-    based = f"{_cell(found, rows, whole)} {found.privacy.unit.counted}s"
-    kinds = {"numbers": len(numbers), "others": len(found.by)}
     return findings_of(
         found,
         what="description of",
@@ -352,7 +357,7 @@ def description_findings(found: Description) -> Findings:
         cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(phrase("tables.based_on", rows=based, **kinds),),
+        conclusion=(phrase("tables.kinds", numbers=len(numbers), others=len(found.by)),),
         question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
     )
@@ -402,8 +407,10 @@ def _shape(measured: Sequence[Measured], place: int) -> str:
     middle = len(values) // 2
     noise = np.diff(np.interp([low[middle], high[middle]], values, shares)).item()
     bars = _WIDTH if noise * _WIDTH < 1.0 else int(1.0 / noise)
-    if bars < _FEWEST_BARS:
+    sure = np.abs(shares - 0.5) < 0.5 - noise / 2.0  # quantiles further out may be anywhere
+    if bars < _FEWEST_BARS or sure.sum() < 2:
         return _HIDDEN
+    values, shares = values[sure], shares[sure]
     edges = np.linspace(values[0], values[-1], bars + 1)
     edges[[0, -1]] = -np.inf, np.inf
     # What lies between two quantiles is spread evenly; equal ones are one value.

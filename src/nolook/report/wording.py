@@ -11,8 +11,6 @@ from nolook._defaults import LEVEL
 from nolook.estimators.result import Ends
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nolook.algorithms.grids import LinearGrid, LogGrid
     from nolook.privacy.guarantee import PrivacyGuarantee
 
@@ -32,7 +30,6 @@ __all__ = [
     "percent",
     "rows_in_words",
     "span",
-    "told_apart",
     "with_ends",
     "with_error",
 ]
@@ -193,22 +190,6 @@ def _rounded(value: float, decimals: int, way: str) -> float:
 
 def _written(value: float, decimals: int, way: str) -> str:
     return f"{_rounded(value, decimals, way):,.{max(decimals, 0)}f}"
-
-
-def told_apart(value: float, others: Iterable[float], digits: int = _FREE_DIGITS) -> str:
-    """Return a number with the fewest digits, up to some, that tell it from others next to it.
-
-    Examples
-    --------
-    >>> told_apart(0.419355, (0.387097, 0.451613)), told_apart(41.0, (40.0, 42.0))
-    ('0.42', '41')
-    """
-    words = (
-        number(value, each)
-        for each in range(1, digits)
-        if not {number(value, each)}.intersection(number(other, each) for other in others)
-    )
-    return next(words, number(value, digits))
 
 
 def day(number_of_days: float, origin: str) -> str:
