@@ -190,21 +190,9 @@ def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     return Table(caption, ("Measure", "Value", INTERVAL), tuple(rows))
 
 
-<<<<<<< HEAD
-def _threshold(curve: ROCCurve, value: float) -> str:
-    """Return a threshold with the digits that tell it from those next to it."""
-    if value == -math.inf:
-        return "all are"
-    others = np.setdiff1d(curve.thresholds_, value)
-    place = int(np.searchsorted(others, value))
-    return told_apart(value, others[max(place - 1, 0) : place + 1].tolist())
-=======
 def _threshold(value: float) -> str:
-    """Return a threshold, or what an infinite one means."""
-    if not math.isfinite(value):
-        return "all are" if value < 0 else "none is"
-    return number(value)
->>>>>>> 726ab99a (Say nothing of groups that contradicts itself: reconcile means and ranks, call associations known only where a test finds them, no sums of units' means, no mean or deviation that noise hides)
+    """Return a threshold, or what one below all scores means."""
+    return "all are" if value == -math.inf else number(value)
 
 
 def calibration_findings(test: HosmerLemeshow) -> Findings:
