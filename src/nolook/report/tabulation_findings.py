@@ -21,7 +21,6 @@ from nolook.report.findings import (
     findings_of,
     listed,
 )
-from nolook.report.model_words import HIDDEN
 from nolook.report.picture import (
     BARS,
     DASHES,
@@ -34,7 +33,7 @@ from nolook.report.picture import (
     rows_picture,
 )
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import INTERVAL, count, number, with_ends
+from nolook.report.wording import HIDDEN, INTERVAL, count, number, with_ends
 from nolook.tables.design import declared_labels
 from nolook.tables.words import OTHERS
 
