@@ -211,7 +211,7 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
         alike.setdefault((name, *_mechanism_and_cost(event)), []).append(share)
     return tuple(
         (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost)
-        + ((fsum(own),) if total > 0 else ())
+        + (fsum(own),) * (total > 0)
         for (name, mechanism, cost), own in alike.items()
     )
 
