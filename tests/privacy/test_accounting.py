@@ -253,7 +253,7 @@ def test_promises_in_sequence_are_for_one_unit():
     ]
     assert in_sequence(parts[:2], Budget(1.0)).unit == Unit("patient")
     for pair in (parts[1:3], parts[2:]):
-        with pytest.raises(ValueError, match="too many values"):
+        with pytest.raises(ParameterError, match="differ in relation or unit"):
             in_sequence(pair, Budget(1.0))
 
 

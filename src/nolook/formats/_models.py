@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast, get_type_hints
 
 import msgspec
 import numpy as np
+from attrs import asdict
 from msgspec import Meta
 from sklearn.base import clone
 
@@ -19,13 +19,18 @@ from nolook.algorithms.glm.additive_inference import ColumnCurve
 from nolook.algorithms.scaling import NoisyCount, Scaling
 from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators._classes import declared_classes
+from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import MODELS, SELECTORS, name_of
-from nolook.formats.parts import Fitted, Names, Release
+from nolook.formats.parts import Fitted, Names
 from nolook.formats.strict import Content, convert, expect, plain
-from nolook.privacy import accounting
+from nolook.privacy.accounting import in_sequence
+from nolook.privacy.guarantee import Budget
 
 if TYPE_CHECKING:
     from nolook.estimators.pipeline import PrivatePipeline
+
+# Of a pipeline's model, what its selection says.
+_SHARED = ("features", "target", "read_options")
 
 
 class Scales(Content, frozen=True):
@@ -67,9 +72,10 @@ class Model(Fitted, frozen=True):
 
     def estimator(self) -> Any:  # noqa: ANN401
         """Return the fitted model: what is null is as its class says."""
-        model, own = super().estimator(), self.fields(Fitted)
+        model, own = super().estimator(), self.fields(Model)
         names, scales = (*self.features, self.target), self.scaling.fields(Content)
-        own["scaling"] = Scaling(names, **scales, rows=self.rows or NoisyCount(1.0, math.inf))
+        scales["rows"] = self.rows or NoisyCount(1.0, math.inf)
+        PrivateModel._store_scaling(model, Scaling(names, **scales))
         for name, value in own.items():
             if value is not None:
                 setattr(model, f"{name}_", value)
@@ -85,10 +91,12 @@ class Model(Fitted, frozen=True):
 def model_record(method: object) -> Any:  # noqa: ANN401
     """Return the record of a method's models: what its class keeps; null for an infinite number."""
     maker: Any = MODELS[check_choice("method", cast("str", method), MODELS)].load()
+    # A linear model's target alone says whether anything is detected.
+    known = (*Model.__struct_fields__, *["detected"] * (maker._gain == "r2"))
     own = [
         (name[:-1], hint | None if getattr(maker, name, None) == math.inf else hint)
         for name, hint in get_type_hints(maker, include_extras=True).items()
-        if name.endswith("_") and name[:-1] not in Model.__struct_fields__
+        if name.endswith("_") and name[:-1] not in known
     ]
     return msgspec.defstruct(
         maker.__name__, own, bases=(Model,), frozen=True, kw_only=True, tag=maker.kind
@@ -105,8 +113,6 @@ def _check_model(model: Any, features: list[str]) -> None:  # noqa: ANN401
     hidden += [model.coef_interval_, model.intercept_interval_]
     known = model.detected_ or all(one is None for one in hidden)
     expect(known, "no estimates where nothing is detected")
-    linear, target = model._gain == "r2", model.scaling_.detected[-1]
-    expect(not linear or model.detected_ == target, "detected as scaling.detected says")
     chosen, used = model.chosen_, np.flatnonzero(model.coef_)
     if chosen is not None:
         places = np.unique(chosen)
@@ -115,8 +121,8 @@ def _check_model(model: Any, features: list[str]) -> None:  # noqa: ANN401
         expect(np.isin(used, chosen).all(), "coef to hold zeros for features that are not chosen")
     low, high = getattr(model, "target_range_", (0.0, 0.0))
     expect(low <= high, "the lower end of target_range before the upper end")
-    known = not used.size or not (model.failed_ or (linear and not target))
-    expect(known, "coef to hold zeros where nothing is detected, or failed is true")
+    fixed = model.failed_ or (model._gain == "r2" and not model.detected_)
+    expect(not (fixed and used.size), "coef of zeros where nothing is detected or failed is true")
     if cut := getattr(model, "cut_errors_", None):
         known = min(cut.below, cut.above, cut.effect) >= 0.0 and cut.below + cut.above <= 1.0
         expect(known, "cut_errors to hold shares and a size")
@@ -181,9 +187,13 @@ class Selection(Fitted, frozen=True, tag="selection"):
         return selector
 
 
-class Pipeline(Release, frozen=True, tag="pipeline"):
-    """A selection, a model of the chosen columns, and the guarantee of both together."""
+class Pipeline(Content, frozen=True, tag_field="kind", tag="pipeline"):
+    """A selection and a model of the chosen columns, within one budget.
 
+    What both have in common stands in the selection, and the guarantee of both follows from theirs.
+    """
+
+    budget: Budget
     named: bool
     split: Annotated[float, Meta(gt=0, lt=1)]
     selection: Selection
@@ -192,13 +202,13 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
     @classmethod
     def of(cls, found: PrivatePipeline, **_: Any) -> Self:  # noqa: ANN401
         """Return the record of a fitted pipeline."""
-        model = found.regression
+        own = plain(model_record(name_of(found.regression)).of(found.regression))
         return cls(
-            privacy=found.privacy_.to_dict(),
+            budget=found.privacy_.budget,
             named=hasattr(found, "feature_names_in_"),
             split=float(found.split),
             selection=Selection.of(found.selector_),
-            model=plain(model_record(name_of(model)).of(model)),
+            model={name: own[name] for name in own if name not in _SHARED},
         )
 
     def release(self) -> PrivatePipeline:
@@ -207,21 +217,18 @@ class Pipeline(Release, frozen=True, tag="pipeline"):
 
         selection, selector = self.selection, self.selection.release()
         expect(selection.named >= self.named, "selection.named where named is true")
-        own = convert(self.model, model_record(self.model.get("method")))
         chosen = [name for name in selection.features if name in selection.chosen]
-        expect(own.features == chosen, "model.features to be the columns chosen, in order")
-        alike = (own.read_options, own.target) == (selection.read_options, selection.target)
-        expect(alike, "selection and model to have the same read_options and target")
-        model, privacy = own.estimator(), self.guarantee()
-        together = None
-        with suppress(ValueError):
-            together = accounting.in_sequence((selector.privacy_, model.privacy_), privacy.budget)
-        expect(privacy == together, "privacy to be that of selection and model together")
+        shared = {"features": chosen, "target": selection.target}
+        shared["read_options"] = selector.read_options_
+        expect(not shared.keys() & self.model, "model to omit what selection says")
+        own = convert(self.model | shared, model_record(self.model.get("method")))
+        model = own.estimator()
         pipeline = PrivatePipeline(
-            clone(selector), clone(model), privacy.epsilon, privacy.delta, self.split
+            clone(selector), clone(model), split=self.split, **asdict(self.budget)
         )
         pipeline.keep_parts(selector, model)
-        pipeline.privacy_, pipeline.read_options_ = privacy, selector.read_options_
+        pipeline.privacy_ = in_sequence((selector.privacy_, model.privacy_), self.budget)
+        pipeline.read_options_ = selector.read_options_
         pipeline.n_features_in_ = selector.n_features_in_
         if self.named:
             pipeline.feature_names_in_ = selector.feature_names_in_

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from attrs import asdict, evolve
 
 from nolook.errors import ParameterError
 from nolook.privacy.budgets import SMALLEST_MU, too_small, with_room
@@ -187,23 +188,23 @@ def in_sequence(parts: Sequence[PrivacyGuarantee], budget: Budget) -> PrivacyGua
     budgets add up to no more, or the mechanisms of all of them together keep it, which cost less
     than their sum. The result has all these mechanisms, and is private if all parts are.
     """
-    ((relation, unit),) = {(part.relation, part.unit) for part in parts}
+    if len({(part.relation, part.unit) for part in parts}) != 1:
+        raise ParameterError("the parts differ in relation or unit")
     epsilon = math.fsum(part.epsilon for part in parts)
     delta = math.fsum(part.delta for part in parts)
     events = tuple(event for part in parts for event in part.mechanisms)
     _check_known(events)
-    fits = epsilon <= budget.epsilon and delta <= budget.delta
     if (
-        not fits
+        (epsilon > budget.epsilon or delta > budget.delta)
         and _basic_delta(events, budget.epsilon) > budget.delta
         and total_delta(events, budget.epsilon) > budget.delta
     ):
         raise ParameterError(
-            f"the parts cost epsilon = {epsilon:.6g} and delta = {delta:.6g}; expected at most "
-            f"{budget.epsilon:.6g} and {budget.delta:.6g} (use a larger budget)"
+            f"epsilon = {budget.epsilon:.6g} and delta = {budget.delta:.6g} are less than the "
+            f"parts cost: {epsilon:.6g} and {delta:.6g} (use a larger budget)"
         )
     private = all(part.private for part in parts)
-    return PrivacyGuarantee(budget.epsilon, budget.delta, relation, events, private, unit)
+    return evolve(parts[0], **asdict(budget), mechanisms=events, private=private)
 
 
 @lru_cache(maxsize=64)
