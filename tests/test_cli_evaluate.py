@@ -102,7 +102,7 @@ def test_probabilities_are_tested_too(here, cli, monkeypatch):
     found = read()["groups"]
     assert len(found["table"]["positives"]) == 5
     page = Page((here / "r.html").read_text(encoding="utf-8"))
-    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2 + ["zero"]
+    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve solid"] * 2 + ["zero"]
     assert len(page.all("polygon")) == 2
     names = [each["id"] for each in page.all("title") if "id" in each]
     assert len(names) == len(set(names)) == 3

@@ -230,7 +230,7 @@ def test_a_ledger_is_shown_on_a_page(here, cli):
         "income of people.parquet",
         "people.income.model.json",
         "AdaSSP",
-        "epsilon\xa049",
+        "epsilon&nbsp;49",
     ):
         assert text in page
     assert "which exists" in cli(*words).err

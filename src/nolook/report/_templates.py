@@ -22,9 +22,9 @@ from nolook.report.findings import Name, in_percent
 if TYPE_CHECKING:
     from nolook.report.picture import Picture
 
-# Spaces within a number and its unit, or its name: no line ends there.
+# Spaces within a number and its unit, or its name, in escaped text: no line ends there.
 _WITHIN = re.compile(
-    r"(?<=\d) (?=(?:%|points?\b))|(?<= [=<]) (?=[\d-])| (?=[=<] [\d-])"
+    r"(?<=\d) (?=(?:%|points?\b))|(?:(?<= =)|(?<= &lt;)) (?=[\d-])| (?=(?:=|&lt;) [\d-])"
     r"|(?:(?<=\bepsilon)|(?<=\bdelta)|(?<=\bmu)) (?=[\d-])"
 )
 
@@ -37,11 +37,8 @@ _SIGNED = re.compile(
 
 def _unbroken(text: str) -> Markup:
     """Escape a text on one line so that no line ends within a number or before its unit."""
-    pieces = enumerate(_SIGNED.split(_WITHIN.sub("\xa0", one_line(text))))
-    whole = Markup('<span class="whole">{}</span>')
-    return Markup().join(
-        whole.format(piece) if place % 2 else escape(piece) for place, piece in pieces
-    )
+    text = _WITHIN.sub("&nbsp;", escape(one_line(text)))
+    return Markup(_SIGNED.sub(r'<span class="whole">\g<0></span>', text))  # noqa: S704 -- escaped
 
 
 def _svg(picture: Picture) -> Markup:
