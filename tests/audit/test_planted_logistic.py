@@ -13,7 +13,7 @@ from nolook.algorithms.glm import descent, designs, logistic
 from nolook.algorithms.glm.descent import Descent
 from nolook.algorithms.glm.designs import WeightedDesign
 from nolook.algorithms.glm.logistic import LogisticRelease
-from nolook.algorithms.glm.steps import Metric, Steps, is_noise
+from nolook.algorithms.glm.steps import Steps, is_noise
 from nolook.kernels import weighted_rows
 from nolook.kernels.moments import UNIT
 from nolook.privacy.budgets import SMALLEST_MU, Allowance
@@ -321,7 +321,7 @@ def test_the_model_follows_from_a_copy_of_the_release_alone():
     found = recorded(table_from_arrays(*data(ROWS)), MU, kind=LogisticRelease).result
     again = copy.deepcopy(found)
     assert plain(again) == plain(found)
-    last, family = again.seen.thetas[-1], again.steps.family
-    metric = Metric.of_moments(family, again.gram, again.gram_sigma, last, safe=True)
-    theta = again.steps.next(metric.mixed(again.curvature), again.seen)
+    last = again.seen.thetas[-1]
+    metric = again.steps.metric(again.gram, again.gram_sigma, last, again.seen)
+    theta = again.steps.next(metric.mixed(again.curvature), again.seen, last, again.gram)
     assert theta.tolist() == found.theta.tolist()

@@ -335,7 +335,7 @@ def exact_deviances(found, X, y):
     rows, _, targets = standardised(found, X, y)
     counts, sums = targets.clip(0.0), []
     # The mean that the model gives rows with normal scores.
-    base = float(LOG.weights(*score_law(found.theta, found.gram)).sum())
+    base = LOG.average(*score_law(found.theta, found.gram))
     for mean in (np.full(len(y), base), means_of(rows, found.theta)):
         own = counts * np.log(np.where(counts > 0, counts, 1.0) / mean)
         each = 2.0 * (own - counts + mean)

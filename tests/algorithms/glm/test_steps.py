@@ -121,10 +121,10 @@ def test_the_curvature_of_normal_rows_follows_from_their_moments(steepness):
     curvature = (rows * (p * (1 - p))[:, np.newaxis]).T @ rows
     gram = rows.T @ rows
     level = (p * (1 - p)).mean()
-    # Where it is safe to step by never below an eighth of the moments, but along the scores.
-    for safe, more in ((True, max(1 / 8 - level, 0.0)), (False, 0.0)):
-        found = Metric.of_moments(LOGISTIC, gram, 2.0, theta, safe=safe).matrix
-        assert np.abs(found - curvature - more * gram).max() < 0.01 * len(rows)
+    # Where it is safe to step by never below a part of the moments, but along the scores.
+    for least in (0.0, 1 / 8):
+        found, more = Metric.of_moments(LOGISTIC, gram, 2.0, theta, least), max(least - level, 0.0)
+        assert np.abs(found.matrix - curvature - more * gram).max() < 0.01 * len(rows)
 
 
 @pytest.mark.parametrize("steepness", [0.0, 0.3, 1.0])
@@ -132,10 +132,9 @@ def test_the_curvature_of_counts_is_the_mean(steepness):
     rows, theta = normal_rows(), steepness * np.array([-0.5, 0.5, -0.7, 0.2])
     means = np.exp(rows @ theta)
     curvature = (rows * means[:, np.newaxis]).T @ rows
-    for safe in (True, False):
-        found = Metric.of_moments(LOG, rows.T @ rows, 2.0, theta, safe=safe).matrix
-        # Scores beyond three deviations are not in it, and exponentials grow there.
-        assert np.abs(found - curvature).max() < 0.07 * curvature.max()
+    found = Metric.of_moments(LOG, rows.T @ rows, 2.0, theta).matrix
+    # Scores beyond three deviations are not in it, and exponentials grow there.
+    assert np.abs(found - curvature).max() < 0.07 * curvature.max()
 
 
 @pytest.mark.parametrize("family", [LOGISTIC, LOG])
@@ -145,7 +144,7 @@ def test_the_curvature_is_finite_where_moments_are_noise(size, family):
     for _ in range(50):
         noise = generator.normal(size=(4, 4)) * 1e6
         gram, theta = noise + noise.T, size * generator.normal(size=4)
-        found = Metric.of_moments(family, gram, 1e6, theta, safe=True).matrix
+        found = Metric.of_moments(family, gram, 1e6, theta, 0.1).matrix
         assert np.isfinite(found).all()
         steepest = family.slopes(np.array([1e3])).item() if family is LOG else 1.0
         assert np.abs(found).max() < 100 * steepest * np.abs(gram).max()
@@ -173,3 +172,17 @@ def test_where_targets_vary_more_chance_leads_on_no_more():
     family, zero = LOG, np.zeros(3)
     gains = [Steps(family, zero, each).evidence(metric, gradient) for each in (1.0, 20.0)]
     assert gains[1] < gains[0]
+
+
+@pytest.mark.parametrize(("family", "mean"), [(LOGISTIC, 0.01), (LOGISTIC, 0.6), (LOG, 0.2)])
+def test_a_model_is_shrunk_towards_one_with_the_mean_of_the_base(family, mean):
+    """Rare classes: slopes beside the base's constant would make them many times as many."""
+    gram, slopes = 1e4 * np.eye(3), np.array([0.0, 1.0, -0.5])
+    steps = Steps.at_mean(family, mean, 3)
+    seen = Gradients(steps.base[np.newaxis], np.zeros((1, 3)), np.array([1e9]))
+    found = steps.next(Metric(gram, 1.0), seen, steps.base + slopes, gram)
+    scores = found[0] + np.random.default_rng(0).normal(size=10**6) * np.sqrt(1.25)
+    assert family.mean(scores).mean() == pytest.approx(mean, rel=0.03)
+    assert np.abs(found[1:]).max() < 1e-3
+    far = steps.next(Metric(gram, 1.0), seen, 1e6 * slopes, gram)
+    assert np.isfinite(far).all()

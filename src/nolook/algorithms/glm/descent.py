@@ -55,6 +55,9 @@ _GROWTH, _ARRIVALS = 2, 3
 # What is kept for the last gradient and the curvature there, and the curvature's share of it.
 _KEPT = Allowance.PARTS // 4
 _LEAST_LAST, _MOST_LAST = 0.05, 0.35
+# Log-likelihood by which slopes must beat noise and chance, and scores beyond which there are no
+# events at all.
+_EVIDENCE, _FARTHEST = 4.0, 20.0
 # A mean's slope is cut at that of scores so many deviations above their mean.
 _STEEP = 2.0
 # Deviations of its noise by which a mean must be above 0.
@@ -121,15 +124,11 @@ class Descent:
         return self.most / (self.blocks.design.unit * PRODUCT_UNIT)
 
     def begin(self, theta: Vector, progress: OnStep) -> None:
-        """Choose how far a row's part is clipped; the second time, slopes alone are to shrink."""
-        if self.steps.family.bounded:
-            return
-        if self.most:
-            least, most = math.log(_TINY), math.log(LARGEST_MEAN)
-            self.steps = self.steps.beside(min(max(float(theta[0]), least), most))
-        progress("sizes")
-        model = self.at(theta)
-        self.most = release_clip(self.blocks, model, self.mu, self.clip_mu, self.source).most
+        """Choose how far a row's part is clipped."""
+        if not self.steps.family.bounded:
+            progress("sizes")
+            model = self.at(theta)
+            self.most = release_clip(self.blocks, model, self.mu, self.clip_mu, self.source).most
 
     def settle(self, seen: Gradients) -> None:
         """Move the constant to the mean that the first gradient shows, if it is more than noise.
@@ -138,9 +137,9 @@ class Descent:
         """
         family = self.steps.family
         if not family.bounded:
-            rows = max(float(self.found.gram[0, 0]), 1.0)
-            mean = family.mean(self.steps.base[0]) + float(seen.values[0, 0]) / rows
-            least = _DETECTED * float(seen.sigmas[0]) / rows
+            rows = max(self.found.gram[0, 0], 1.0)
+            mean = family.mean(self.steps.base[0]) + seen.values[0, 0] / rows
+            least = _DETECTED * seen.sigmas[0] / rows
             mean = min(max(mean, least, _TINY), LARGEST_MEAN)
             self.steps = Steps.at_mean(family, mean, len(self.steps.base))
 
@@ -149,7 +148,7 @@ class Descent:
         allowance, curvature = Allowance(self.mu), None
         seen = Gradients.none(self.blocks.design.size)
         part, arrivals, curvatures, next_at = _FIRST, 0, 0, _FROM
-        theta, own = self._at(self.steps.base)
+        theta, own = self._at(self.steps.base, seen)
         self.begin(theta, progress)
         while (
             arrivals < _ARRIVALS
@@ -167,9 +166,9 @@ class Descent:
                 progress("curvature")
                 curvature = self._curvature(theta, allowance.spend(_CURVATURE))
                 curvatures, next_at = curvatures + 1, taken + _EVERY
-            way = self.steps.next(own.mixed(curvature), seen) - theta
+            way = self.steps.next(own.mixed(curvature), seen, theta, self.found.gram) - theta
             far = math.hypot(*score_law(way, self.found.gram)) / self.steps.family.longest
-            theta, own = self._at(theta + way / max(far, 1.0))
+            theta, own = self._at(theta + way / max(far, 1.0), seen)
         self.begin(theta, progress)
         progress("curvature")
         spent = self._last_curvature(own.mixed(curvature), theta, allowance)
@@ -177,7 +176,7 @@ class Descent:
         progress(f"gradient {len(seen.sigmas) + 1}")
         seen = seen.and_one(theta, self.gradient(theta, allowance.spend(allowance.left)))
         metric = own.mixed(last)
-        found = self.steps.next(metric, seen)
+        found = self.steps.next(metric, seen, theta, self.found.gram)
         if any(self.found.curves):
             combined, varied = self.steps.combined(metric, seen), self.steps.dispersion
             found = self.steps.base + shrink(combined, self.found, varied, metric.sigma).theta
@@ -194,29 +193,29 @@ class Descent:
         """Release the second moments of the rows' gradients; tell whether slopes stand out.
 
         That is judged by the curvature at the base: where classes are far apart, hardly any is
-        left. Guarantee: ``mu``-GDP when a row is added or removed.
+        left. The base there has the mean of the model, which is more exact than the one before.
+        Guarantee: ``mu``-GDP when a row is added or removed.
         """
-        model, design, steps = self.at(found.theta), self.blocks.design, self.steps
-        slope = float(steps.family.slopes(steps.base[:1])[0])
-        if steps.family.bounded:
+        model, design, family = self.at(found.theta), self.blocks.design, self.steps.family
+        steps = self.steps.beside(np.clip(family.score(found.mean), -_FARTHEST, _FARTHEST))
+        if family.bounded:
             scored = partial(unit_scores, model, design.squared_radius)
             most, unit = SCORE_UNIT**2, design.norm / SCORE_UNIT
             scores = release_score_moments(self.blocks, scored, most, unit, mu, self.source)
         else:
             scores = release_clipped_scores(self.blocks, model, self.clip, mu, self.source)
-            varied = float(np.trace(scores.value)) + scores.sigma * math.sqrt(design.size)
-            curved = slope * max(float(np.trace(found.gram)), 1.0)
+            varied = np.trace(scores.value) + scores.sigma * math.sqrt(design.size)
+            curved = steps.slope * max(np.trace(found.gram), 1.0)
             steps = evolve(steps, dispersion=max(varied / curved, _TINY))
-        detected = steps.stands_out(found.gram, found.gram_sigma, slope, found.seen)
-        detected &= bool(found.scaling.detected[-1])
-        return evolve(found, scores=scores, detected=detected)
+        metric = Metric(steps.slope * found.gram, steps.slope * found.gram_sigma)
+        detected = found.scaling.detected[-1] and steps.evidence(metric, found.seen) >= _EVIDENCE
+        return evolve(found, scores=scores, detected=bool(detected))
 
-    def _at(self, theta: Vector) -> tuple[Vector, Metric]:
+    def _at(self, theta: Vector, seen: Gradients) -> tuple[Vector, Metric]:
         """Round a model to the grid, and return a metric by which to step from there."""
-        model = self.at(theta)
-        rounded = model.spacing * model.whole
-        family, moments = self.steps.family, (self.found.gram, self.found.gram_sigma)
-        return rounded, Metric.of_moments(family, *moments, rounded, safe=True)
+        model, found = self.at(theta), self.found
+        near = model.spacing * model.whole
+        return near, self.steps.metric(found.gram, found.gram_sigma, near, seen)
 
     def gradient(self, theta: Vector, mu: float) -> Noisy:
         """Release a gradient, in standardised units."""
@@ -240,7 +239,7 @@ class Descent:
         effect = hidden_effect(theta, self.found.gram)
         variances = self.found.spread.hidden_variances(vectors, effect)
         carried = sigma * math.sqrt(0.5 * variances[hidden].sum())
-        sampling = self.steps.dispersion * max(float(eigenvalues.mean()), 0.0)
+        sampling = self.steps.dispersion * max(eigenvalues.mean(), 0.0)
         most = _MOST_LAST * min(1.0, sampling / noise**2)
         share = max(min(carried / (carried + noise), most), _LEAST_LAST)
         return int(share * allowance.left)

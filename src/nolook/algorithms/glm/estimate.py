@@ -106,7 +106,7 @@ def combine_gradients(gram: Matrix, gram_sigma: float, seen: Gradients) -> Combi
     wrong = np.zeros_like(noise)
     for _ in range(_FIXED_POINT_STEPS + 1):
         variances = noise + wrong
-        variance = float(1.0 / (1.0 / variances).sum())
+        variance = 1.0 / (1.0 / variances).sum()
         moments = variance * (observed / variances[:, None]).sum(axis=0)
         prior = likeliest_prior(_PRIORS, moments, values, variance)
         found = CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)

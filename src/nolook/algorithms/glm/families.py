@@ -17,14 +17,13 @@ from scipy.special import expit, logit
 
 from nolook._arrays import Vector
 from nolook.algorithms.scaling import Scaling
-from nolook.kernels.row_models import exponentials
 from nolook.statistics.grid_models import LARGEST_MEAN, ClassModel, CountModel, GridModel
 
-__all__ = ["LINEAR", "LOG", "LOGISTIC", "NORMAL_PLACES", "Family"]
+__all__ = ["LINEAR", "LOG", "LOGISTIC", "NORMAL_PLACES", "NORMAL_WEIGHTS", "Family"]
 
 # Means are at least this share, or so many scales, before lines are followed.
 _LEAST_MEAN = 1e-3
-_MOST_DISPERSED = 5.0
+_MOST_DISPERSED, _FARTHEST = 5.0, 40.0
 
 # The standard normal law, for means over it.
 NORMAL_PLACES = np.linspace(-3.0, 3.0, 61)
@@ -38,7 +37,7 @@ class Family:
 
     model: Callable[..., Any]  # of weighted rows, on their grid
     slopes: Callable[[Vector], Vector]  # of means, at scores
-    mean: Callable[[float], float]  # at a score
+    mean: Callable[[Any], Any]  # at a score, or at several
     score: Callable[[float], float]  # of a mean
     means: tuple[float, float] = (-math.inf, math.inf)  # between which the first are kept
     first: Callable[[Scaling], float] = lambda _: 0.0  # the mean to begin at
@@ -47,24 +46,21 @@ class Family:
     #: Whether residuals are 1 at most, so that nothing a row adds has to be clipped.
     bounded: bool = False
     #: What slopes are cut at, where scores are that high.
-    steepest: Callable[[float], float] = lambda _: 1.0
-    #: What h is taken for at least where a step is to be safe.
-    least: float = 0.0
+    steepest: Callable[[float], float] = lambda _: 0.25
     #: By how much the scores' deviation may change in a step.
     longest: float = math.inf
     #: The curvature that gradients show may be so many times the metric's.
     secants: tuple[float, float] = (0.25, 1.0)
 
-    def weights(self, mean: float, deviation: float) -> Vector:
-        """Return the slopes at normal scores, weighted by their law: they add up to the mean."""
-        return np.asarray(NORMAL_WEIGHTS * self.slopes(mean + deviation * NORMAL_PLACES))
+    def average(self, mean: float, deviation: float) -> float:
+        """Return the mean over normal scores."""
+        return float(NORMAL_WEIGHTS @ self.mean(mean + deviation * NORMAL_PLACES))
 
 
 #: The mean is the score.
 LINEAR = Family(GridModel, np.ones_like, mean=float, score=float)
 
-#: How probabilities grow. With a step by less, the likelihood may fall: the slope of a row is at
-#: most 1/4, and where the scores' law is far from normal its mean is no guide.
+#: How probabilities grow.
 LOGISTIC = Family(
     ClassModel,
     lambda scores: expit(scores) * expit(-scores),
@@ -74,25 +70,23 @@ LOGISTIC = Family(
     first=lambda _: 0.5,
     dispersion=lambda _: 1.0,
     bounded=True,
-    steepest=lambda _: 0.25,
-    least=1.0 / 8.0,
 )
 
 
-def _exponential(scores: Vector) -> Vector:
-    return np.minimum(exponentials(scores), LARGEST_MEAN)
+def _exponential(scores: Any) -> Any:  # noqa: ANN401 -- a score, or several
+    return np.exp(np.clip(scores, -_FARTHEST, math.log(LARGEST_MEAN)))
 
 
 #: How means of counts grow. Targets vary by their scale at most, or few scales each.
 LOG = Family(
     CountModel,
     _exponential,
-    mean=math.exp,
+    mean=_exponential,
     score=math.log,
     means=(_LEAST_MEAN, LARGEST_MEAN),
     first=lambda found: found.median[-1] / found.scale[-1],
     dispersion=lambda mean: min(1.0 / mean, _MOST_DISPERSED),
-    steepest=lambda score: float(_exponential(np.array([score]))[0]),
+    steepest=_exponential,
     longest=1.0,
     secants=(0.25, 4.0),
 )

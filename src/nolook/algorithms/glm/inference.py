@@ -93,7 +93,7 @@ class Knowledge:
         """
         seen, hidden = self.seen, self.hidden
         effects = self.frame.spread.hidden_variances(self.combined.vectors, self.effect)[hidden]
-        gradients = self.combined.variance + 0.5 * self.sigma**2 * float(effects.sum())
+        gradients = self.combined.variance + 0.5 * self.sigma**2 * effects.sum()
         response = np.where(hidden, 0.0, moved / seen)
         # Where residuals are larger in rows that matter more, sampling varies more than usual.
         ways = response @ self.combined.vectors.T

@@ -6,7 +6,6 @@ was released, at the last gradient's, and nearby as rows with normal scores woul
 
 from __future__ import annotations
 
-from functools import partial
 from typing import cast
 
 import numpy as np
@@ -45,12 +44,12 @@ class NoisyLikelihood(NoisyFrame):
     @property
     def mean(self) -> float:
         """The mean of targets by the model, in their scales, were scores normal."""
-        return float(self.steps.family.weights(*score_law(self.theta, self.gram)).sum())
+        return self.steps.family.average(*score_law(self.theta, self.gram))
 
     def metric(self, theta: Vector) -> Metric:
         """Return the curvature at a model as far as it is known: best at the last gradient's."""
-        of_moments = partial(Metric.of_moments, self.steps.family, self.gram, self.gram_sigma)
-        last, there = of_moments(self.seen.thetas[-1], safe=False), of_moments(theta, safe=False)
+        ends, moments = (self.seen.thetas[-1], theta), (self.gram, self.gram_sigma)
+        last, there = (Metric.of_moments(self.steps.family, *moments, end) for end in ends)
         known = last.mixed(self.curvature)
         return Metric(known.matrix + (there.matrix - last.matrix), known.sigma)
 
@@ -90,7 +89,7 @@ class NoisyLikelihood(NoisyFrame):
         def last(found: Knowledge, there: Metric) -> Vector:
             vectors, away = found.combined.vectors, base + found.combined.theta - start
             bent = 0.5 * away @ (there.matrix - begun.matrix) @ vectors
-            noise = 0.5 * self.curvature.sigma**2 * float(away @ away)
+            noise = 0.5 * self.curvature.sigma**2 * (away @ away)
             return np.asarray((bent**2 + noise) / np.maximum(found.seen, _TINY) ** 2)
 
         metric = begun = self.metric(start)

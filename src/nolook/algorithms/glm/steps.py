@@ -29,7 +29,7 @@ from attrs import evolve, frozen
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms.glm.estimate import CombinedGradients, Gradients, Noisy, likeliest_prior
-from nolook.algorithms.glm.families import NORMAL_PLACES, Family
+from nolook.algorithms.glm.families import NORMAL_PLACES, NORMAL_WEIGHTS, Family
 
 __all__ = [
     "HIDDEN_EFFECT",
@@ -51,8 +51,9 @@ _LEAST_DEVIATION = 1e-9
 _MISFIT = 0.3
 # The part of that which all gradients have in common.
 _COMMON = 0.5
+_SAFE = 0.125
 # Beyond so many deviations of noise gradients mislead alike: sums of squares stay exact enough.
-_FARTHEST = 1e6
+_FARTHEST, _TINY = 1e6, 1e-300
 # Of a coordinate of the model, in log-odds a scale. Classes far apart want large ones.
 _PRIORS = np.geomspace(1e-5, 100.0, 36)
 _FIXED_POINT_STEPS = 6
@@ -63,15 +64,12 @@ _SECANT_DEVIATION, _SECANT_MEMORY = 0.5, 0.5
 # make of it by at most so many deviations.
 _NOISE_DEVIATIONS, _SAMPLING_SHARE = 2.0, 0.2
 
-# Log-likelihood by which slopes must beat noise and chance.
-_EVIDENCE = 4.0
-
 
 def score_law(theta: Vector, gram: Matrix) -> tuple[float, float]:
     """Return mean and deviation of the log-odds that a model gives the rows."""
-    rows = max(float(gram[0, 0]), 1.0)
-    mean = float(gram[0] @ theta) / rows
-    return mean, math.sqrt(max(float(theta @ gram @ theta) / rows - mean**2, 0.0))
+    rows = max(gram[0, 0], 1.0)
+    mean = gram[0] @ theta / rows
+    return mean, math.sqrt(max(theta @ gram @ theta / rows - mean**2, 0.0))
 
 
 def hidden_effect(theta: Vector, gram: Matrix) -> float:
@@ -88,25 +86,25 @@ class Metric:
 
     @classmethod
     def of_moments(
-        cls, family: Family, gram: Matrix, sigma: float, theta: Vector, *, safe: bool
+        cls, family: Family, gram: Matrix, sigma: float, theta: Vector, least: float = 0.0
     ) -> Self:
-        """Return the curvature at a model as it would be were the rows normal.
+        """Return the curvature at a model as it would be were the rows normal, h at least `least`.
 
         With z the standardised score, ``E[w u u'] = E[w] E[u u']`` except for the part of u that is
         correlated with z: that has ``E[w z]`` and ``E[w z^2]`` instead.
         """
         mean, deviation = score_law(theta, gram)
-        weights = family.weights(mean, deviation)
+        weights = NORMAL_WEIGHTS * family.slopes(mean + deviation * NORMAL_PLACES)
         level, slope, bend = (float(weights @ NORMAL_PLACES**power) for power in range(3))
-        factor = max(level, family.least) if safe else level
+        factor = max(level, least)
         matrix = factor * gram
         if deviation > _LEAST_DEVIATION:
-            rows = max(float(gram[0, 0]), 1.0)
+            rows = max(gram[0, 0], 1.0)
             center = gram[0] / rows
             along = (gram @ theta / rows - center * mean) / deviation
             # Of a covariance; noise may make it any length.
-            longest = math.sqrt(max(float(np.trace(gram)) / rows, 1.0))
-            along *= min(1.0, longest / max(float(np.linalg.norm(along)), longest))
+            longest = math.sqrt(max(np.trace(gram) / rows, 1.0))
+            along /= max(np.linalg.norm(along) / longest, 1.0)
             tilted = np.outer(center, along)
             both = slope * (tilted + tilted.T) + (bend - level) * np.outer(along, along)
             matrix = matrix + rows * both
@@ -119,7 +117,7 @@ class Metric:
         curvature, sigma = released
         # Entries of a symmetric matrix of noise, in variances of its diagonal.
         size = len(curvature)
-        noise = (sigma**2 + self.sigma**2) * (size + 0.5 * size * (size - 1))
+        noise = (sigma**2 + self.sigma**2) * 0.5 * size * (size + 1)
         share = max(0.0, 1.0 - noise / float(((curvature - self.matrix) ** 2).sum()))
         mixed = (1.0 - share) * self.matrix + share * curvature
         return type(self)(mixed, math.hypot((1.0 - share) * self.sigma, share * sigma))
@@ -148,11 +146,27 @@ class Steps:
         dispersion = 1.0 if family.dispersion is None else family.dispersion(mean)
         return cls(family, np.zeros(size), dispersion).beside(float(family.score(mean)))
 
+    @property
+    def slope(self) -> float:
+        """How much means grow by scores without slopes."""
+        return self.family.slopes(self.base).item(0)
+
     def beside(self, score: float) -> Self:
         """Return the same steps from another model without slopes."""
         base = np.zeros(self.base.size)
         base[0] = score
         return evolve(self, base=base)
+
+    def metric(self, gram: Matrix, sigma: float, theta: Vector, seen: Gradients) -> Metric:
+        """Return the curvature by which it is safe to step from a model.
+
+        By less than 1/8 the likelihood of classes may fall: a row's slope is at most 1/4, and where
+        the scores' law is far from normal its mean is no guide. Where events are rare slopes are
+        smaller; noise alone is to make no step longer than 1, though.
+        """
+        noise = max(seen.sigmas, default=math.inf) / max(gram[0, 0], 1.0)
+        least = min(self.family.bounded * _SAFE, max(self.slope, noise))
+        return Metric.of_moments(self.family, gram, sigma, theta, least)
 
     def combined(self, metric: Metric, seen: Gradients) -> CombinedGradients:
         """Combine gradients as observations of the model less the base's.
@@ -161,15 +175,16 @@ class Steps:
         """
         sigma, noise = metric.sigma, seen.sigmas**2
         eigenvalues, vectors = np.linalg.eigh(metric.matrix)
-        values = np.maximum(eigenvalues, 0.0) + 0.5 * sigma * math.sqrt(len(eigenvalues))
+        floor = 0.5 * sigma * math.sqrt(len(eigenvalues))
+        values = np.maximum(eigenvalues, 0.0) + floor
         points, turned = (seen.thetas - self.base) @ vectors, seen.values @ vectors
         secant = _secant(points, turned, values, noise, self.family.secants)
-        values, sigma = secant * values, secant * sigma
+        values, sigma, floor = secant * values, secant * sigma, secant * floor
         observed = turned + points * values
         weights = noise.min() / noise
         weights /= weights.sum()
         for _ in range(_FIXED_POINT_STEPS):
-            moments, variance = weights @ observed, float(weights**2 @ noise)
+            moments, variance = weights @ observed, weights**2 @ noise
             prior = likeliest_prior(_PRIORS, moments, values, variance)
             found = CombinedGradients(vectors, eigenvalues, values, moments, variance, prior)
             ways = (found.shrinkage * moments / values - points) ** 2
@@ -177,9 +192,7 @@ class Steps:
             weights = _weights(np.sqrt(_COMMON * wrong), noise + (1.0 - _COMMON) * wrong)
         # What was added to the gradients is the curvature times this way, and noise is in both.
         way = weights @ points
-        floor = 0.5 * sigma * math.sqrt(len(values))
-        misled = 0.5 * sigma**2 * float(way @ way) + (floor * way) ** 2
-        return evolve(found, misled=misled)
+        return evolve(found, misled=0.5 * sigma**2 * (way @ way) + (floor * way) ** 2)
 
     def evidence(self, metric: Metric, seen: Gradients) -> float:
         """Return the log-likelihood of the model found, less that of no slope at all.
@@ -194,13 +207,16 @@ class Steps:
         gains = found.moments**2 * (1.0 / nothing - 1.0 / total) - np.log(total / nothing)
         return 0.5 * float(gains.sum())
 
-    def stands_out(self, gram: Matrix, sigma: float, slope: float, seen: Gradients) -> bool:
-        """Tell whether slopes beat noise and chance, where means grow by `slope` without any."""
-        return self.evidence(Metric(slope * gram, slope * sigma), seen) >= _EVIDENCE
+    def next(self, metric: Metric, seen: Gradients, theta: Vector, gram: Matrix) -> Vector:
+        """Return the best model so far, always finite; `theta` is the one before.
 
-    def next(self, metric: Metric, seen: Gradients) -> Vector:
-        """Return the best model so far, always finite."""
-        return np.asarray(self.base + self.combined(metric, seen).theta)
+        It is shrunk towards the constant by which scores that vary as much have the base's mean.
+        """
+        score, deviation = self.base[0], score_law(theta, gram)[1]
+        for _ in range(_FIXED_POINT_STEPS):
+            score += self.base[0] - self.family.score(self.family.average(score, deviation))
+        steps = self.beside(score)
+        return np.asarray(steps.base + steps.combined(metric, seen).theta)
 
 
 def _secant(
@@ -212,13 +228,11 @@ def _secant(
     """
     steps, falls = np.diff(points, axis=0), -np.diff(gradients, axis=0)
     expected = (steps**2 * values).sum(axis=1)
-    told = expected > 0.0
-    variances = ((noise[1:] + noise[:-1]) * (steps**2).sum(axis=1))[told]
-    ages = _SECANT_MEMORY ** np.arange(len(steps))[::-1][told]
-    slopes = ages * expected[told] / variances
+    variances = (noise[1:] + noise[:-1]) * (steps**2).sum(axis=1) + _TINY
+    slopes = _SECANT_MEMORY ** np.arange(len(steps))[::-1] * expected / variances
     known = _SECANT_DEVIATION**-2
-    found = slopes @ (steps * falls).sum(axis=1)[told]
-    secant = (known + found) / (known + slopes @ expected[told])
+    found = slopes @ (steps * falls).sum(axis=1)
+    secant = (known + found) / (known + slopes @ expected)
     return float(min(max(secant, within[0]), within[1]))
 
 
@@ -227,11 +241,11 @@ def _weights(common: Vector, variances: Vector) -> Vector:
 
     Errors are `common`, all of one sign, plus independent ones.
     """
-    common = np.minimum(common, _FARTHEST * math.sqrt(float(variances.min())))
+    common = np.minimum(common, _FARTHEST * math.sqrt(variances.min()))
     weights, used = np.zeros(len(common)), np.arange(len(common))
     while True:
         shared, each = common[used], variances[used]
-        level = float((shared / each).sum()) / (1.0 + float((shared**2 / each).sum()))
+        level = (shared / each).sum() / (1.0 + (shared**2 / each).sum())
         some = (1.0 - shared * level) / each
         if len(used) == 1 or (some >= 0.0).all():
             weights[used] = some if some.sum() > 0.0 else 1.0
