@@ -161,7 +161,7 @@ class Steps:
         """Return the curvature by which it is safe to step from a model.
 
         By less than 1/8 the likelihood of classes may fall: a row's slope is at most 1/4, and where
-        the scores' law is far from normal its mean is no guide. Where events are rare slopes are
+        the scores' law is far from normal its mean tells little. Where events are rare slopes are
         smaller; noise alone is to make no step longer than 1, though.
         """
         noise = max(seen.sigmas, default=math.inf) / max(gram[0, 0], 1.0)
