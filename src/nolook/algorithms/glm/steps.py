@@ -148,7 +148,7 @@ class Steps:
 
     @property
     def slope(self) -> float:
-        """How much means grow by scores without slopes."""
+        """The growth of means with scores, in a model without slopes."""
         return self.family.slopes(self.base).item(0)
 
     def beside(self, score: float) -> Self:
