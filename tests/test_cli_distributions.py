@@ -219,7 +219,7 @@ def test_a_curve_is_printed_written_and_charged(here, cli):
     for text in (auc, nolook.ROCCurve.caution, "Positive rows"):
         assert text in page.text
         assert text in " ".join(done.out.split())
-    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve"] * 2
+    assert [a["class"] for a in page.all("polyline")] == ["zero", "curve solid"] * 2
     assert len(page.all("polygon")) == 2
     assert document["asked"] == []
 

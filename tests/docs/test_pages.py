@@ -217,5 +217,7 @@ def test_the_pictures_are_of_the_results(name, tmp_path):
     assert name == "screens" or list(tmp_path.iterdir())
     for picture in tmp_path.iterdir():
         drawn, kept = picture.read_bytes(), (DOCS / "pictures" / picture.name).read_bytes()
-        # A machine has letters of its own for a screen, whose size is in a PNG's first chunk.
+        # A machine has letters of its own for a screen, whose size is in a PNG's first chunk, and
+        # its processor rounds the boxes that names of clips follow from.
+        drawn, kept = (re.sub(rb"\bp[0-9a-f]{10}\b", b"", each) for each in (drawn, kept))
         assert drawn[:24] == kept[:24] if picture.suffix == ".png" else drawn == kept

@@ -184,7 +184,11 @@ def test_the_number_of_cells_follows_the_rows_found():
 )
 def test_what_is_refused_costs_nothing(given, words, costs_nothing):
     asked = {"value": "cost", "by": "arm", **given}
-    costs_nothing(lambda ledger: nolook.compare_groups(opened(), ledger=ledger, **asked), words)
+    costs_nothing(
+        lambda ledger: nolook.compare_groups(opened(), ledger=ledger, **asked),
+        words,
+        nolook.NolookError,
+    )
 
 
 def test_one_level_and_too_many_are_refused(costs_nothing):

@@ -98,7 +98,9 @@ def test_times_that_do_not_vary_are_shown(values):
 )
 def test_what_is_refused_costs_nothing(given, words, costs_nothing):
     asked = {"time": "days", "event": "died", **given}
-    costs_nothing(lambda ledger: nolook.survival(opened(), ledger=ledger, **asked), words)
+    costs_nothing(
+        lambda ledger: nolook.survival(opened(), ledger=ledger, **asked), words, nolook.NolookError
+    )
 
 
 def test_an_event_has_two_levels(costs_nothing):

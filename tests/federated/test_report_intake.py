@@ -89,6 +89,8 @@ def test_one_flush_stores_no_more_than_one_request_may_hold():
     flushes, gate = [], Event()
 
     class Slow:
+        count = 0
+
         def add(self, together):
             gate.wait(60)
             flushes.append(len(together))

@@ -72,7 +72,8 @@ ELSEWHERE = {
     ): {"names": ["a", "b"], "tested": (30.0, 0.0001, 0.2)},
     (
         "tables.levels_found",
-        "Levels that are not declared are shown where enough rows have them: many.",
+        ("Levels that are not declared are shown where enough rows have them: many. They are found "
+         "without survey weights: numbers are of rows in the table."),
     ): {"one": "row", "sizes": "many"},
 }  # fmt: skip
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
-from nolook.estimators._selector import PrivateSelector
-from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.catalogue import called, name_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
 from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
 from nolook.report.reference_levels import level_labels
 from nolook.report.sentences import phrase
 from nolook.report.wording import count, number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nolook.estimators._selector import PrivateSelector
+    from nolook.estimators.base import PrivateEstimator
 
 __all__ = [
     "explanation_of",
