@@ -36,11 +36,11 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     if any(one.ends for one in found) and not model.failed_:
         omitted = MOST_SHOWN if len(found) > MOST_SHOWN else None
         legend = _about_intervals(model, found)
-        about = words.sentence(
+        caption = words.sentence(
             "picture_caption", target=words.target, omitted=omitted, legend=legend
         )
         change = words.phrase("changed", target=words.target, by_scale=True)
-        figures = (Figure(_picture(found, change, words.no_interval), about),)
+        figures = (Figure(_picture(found, change, words.no_interval), caption),)
     compared = contrasts(model)
     table = shown = _coefficient_table(model, compared)
     if len(found) > _MOST_PRINTED:
@@ -48,12 +48,13 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
         left = phrase("model.more_columns", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
-    notes, in_short = _notes(model, found, selected=selected)
+    about, in_short = _notes(model, found, selected=selected)
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
-    dropped = (sentence("model.dropped", names=left_out),) if left_out else ()
-    reading = (phrase("model.how_to_read_contrasts"),) if compared else ()
-    notes = (*reading, *notes, *dropped)
-    printed = (phrase("model.method", called=called(model)), shown, *in_short, *dropped)
+    more = [sentence("model.all_levels", names=each) for each in model.level_sets_]
+    more += [sentence("model.dropped", names=left_out)] * bool(left_out)
+    reading = (phrase("model.how_to_read_contrasts"),) * bool(compared)
+    notes = (*reading, *about, *more)
+    printed = (phrase("model.method", called=called(model)), shown, *in_short, *more)
     return Section("coefficients", "Coefficients", (), figures, (table,), notes, printed=printed)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from nolook._language import usage_hint
-from nolook.algorithms.glm.level_sets import named_alike
 from nolook.tables.csv import CsvFile
 from nolook.tables.table import Table
 from nolook.tables.words import is_identifier, listed
@@ -19,8 +18,8 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     """
     schema = table._design.schema
     declared = {} if schema is None else schema.columns
-    known = {*table._design.source_names, *declared}
-    unused = [column for column in table._source.columns if column.name not in {"", *known}]
+    known = {"", *table._design.source_names, *declared}
+    unused = [column for column in table._source.columns if column.name not in known]
     plain = [each.name for each in table._design.features if each.levels is None]
     numbers = [name for name in plain if name not in declared and is_identifier(name)]
     units = [name for name, column in declared.items() if column.type == "identifier"]
@@ -30,22 +29,16 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     if unused and by_default:
         shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
         hints.append(f"Not used: {listed(shown)}.")
-    hints += [
-        f"{listed(names)} may be all levels of {of}: if they add up to 1, their effects are "
-        f"differences from the levels' mean. To compare with one of them, leave it out "
-        f"({usage_hint('exclude', names[:1], 'features=[...]')})."
-        for of, names in named_alike(plain).items()
-    ]
     alone = table.unit.column is None
     if numbers:
-        leave_out = usage_hint("exclude", numbers[:8], "features=[...]")
         together = (
             ", and protect all rows of a patient or household together if one identifies them "
             f"({usage_hint('unit', numbers[0])})"
         )
         hints.append(
             f"Used as numbers: {listed(numbers)}. By their names these may be identifiers: if so, "
-            f"leave them out ({leave_out}){together if alone else ''}."
+            f"leave them out ({usage_hint('exclude', numbers[:8], 'features=[...]')})"
+            f"{together * alone}."
         )
     if units and alone:
         hints.append(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import compress
+from os.path import commonprefix
 from typing import Any
 
-from nolook.algorithms.glm.level_sets import named_alike
 from nolook.estimators.base import PrivateModel
 from nolook.report.sentences import phrase
 from nolook.tables.design import Feature, labels_of
@@ -40,7 +41,7 @@ def sides(model: PrivateModel) -> dict[str, tuple[str, str]]:
             base = _level(column, levels[0], levels)
         found |= {name: (labels[name], base) for name in names if name in used}
     for each in model.level_sets_:
-        (of,) = named_alike(each, 2)
+        of = re.split("[_.:][^_.:]*$", commonprefix(each))[0]  # noqa: RUF071
         mean = phrase("model.levels_mean", of=of, levels=len(each))
         found |= {name: (name, mean) for name in each}
     products = interactions(model.read_options_)  # named by their factors

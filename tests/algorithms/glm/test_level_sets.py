@@ -52,6 +52,29 @@ def test_predictions_do_not_change_with_the_names():
     np.testing.assert_allclose(named.predict(X), plain.predict(X.to_numpy()), atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("season_1", "season_2", "season_3"),
+        ("cut_Very_Good", "cut_Good", "cut_Not_Good"),
+        ("job.admin.", "job.blue-collar", "job.none"),
+    ],
+)
+def test_levels_may_be_numbers_and_have_separators(names):
+    X, y = rows()
+    X = X.rename(columns=dict(zip(EFFECTS, names, strict=True)))
+    stem = names[0][: names[0].index(names[0].strip("abcdefghijklmnopqrstuvwxyz")[0])]
+    X[f"{stem}_years"] = np.random.default_rng(1).integers(1, 17, ROWS)
+    X[f"{stem}_share"] = np.random.default_rng(2).random(ROWS)
+    assert nolook.LinearRegression(epsilon=3.0, random_state=0).fit(X, y).level_sets_ == (names,)
+
+
+def test_shares_that_add_up_are_not_levels():
+    X, y = rows()
+    X[[*EFFECTS]] = np.random.default_rng(0).dirichlet((1.0, 1.0, 1.0), ROWS)
+    assert nolook.LinearRegression(epsilon=3.0, random_state=0).fit(X, y).level_sets_ == ()
+
+
 @pytest.mark.parametrize("left_out", [0, 1])
 def test_columns_that_do_not_add_up_keep_their_slopes(left_out):
     X, y = rows(shares=(0.05, 0.45, 0.5))

@@ -176,7 +176,7 @@ def coefficients(frame: NoisyFrame, theta: Vector, margin: Vector) -> Coefficien
     """
     scaling, columns = frame.scaling.with_target(*frame.units), np.append(True, frame.kept)
     model, half = np.zeros(columns.size), np.full(columns.size, np.nan)
-    sets = level_sets(frame) if np.isfinite(margin).any() else ()
+    sets = level_sets(frame) if np.isfinite(margin).any() else []
     theta = turned(frame) @ theta[: margin.size] if sets else theta[: margin.size]
     model[columns], half[columns] = theta, margin
     clipped, errors, rest = clipped_shares(frame.scaling)  # a model may be of a logarithm

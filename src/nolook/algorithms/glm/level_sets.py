@@ -1,66 +1,62 @@
 """Columns that are all levels of one category: effects as differences from the levels' mean.
 
 Such columns add up to 1 in every row, so that only differences of their slopes are known. They are
-recognised by their public names and by the released second moments: post-processing. Where each
-slope gets less by the mean of all, and the intercept more, predictions stay as they are.
+recognised by how their public names begin and by the released second moments: post-processing.
+Where each slope gets less by the mean of all, and the intercept more, predictions stay as they are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nolook._arrays import Matrix
+from nolook._arrays import Matrix, Vector
 
 if TYPE_CHECKING:
     from nolook.algorithms.glm.frame import NoisyFrame
 
-__all__ = ["level_sets", "named_alike", "turned"]
+__all__ = ["level_sets", "turned"]
 
 _DEVIATIONS = 3.0  # of noise, above which a mean square is not 0 ...
 _SHARPEST = 0.05  # ... and which must be this small to tell: then hardly a row has another sum
 _ROUNDING = 0.001
 
 
-def named_alike(names: Sequence[str], fewest: int = 3) -> dict[str, list[str]]:
-    """Group columns that are named as levels of one category are, such as cut_Fair, cut_Good.
+def level_sets(frame: NoisyFrame) -> list[list[int]]:
+    """Return sets of features, counted among those kept, that seem to be a category's levels.
 
-    Examples
-    --------
-    >>> named_alike(["cut_Fair", "cut_Good", "cut_Ideal", "item_1", "item_2", "item_3", "x"])
-    {'cut': ['cut_Fair', 'cut_Good', 'cut_Ideal']}
+    Their names begin alike, up to one of the characters _.: and, as far as noise shows, each is
+    0 or 1 and they add up to 1. Of sets within one another the largest is returned.
     """
-    found: dict[str, list[str]] = {}
-    for name in names:
-        of, _, level = re.sub("[.:]", "_", name).rpartition("_")
-        # Names with = are those of a declared category, whose first level is left out.
-        if of and not level.isdecimal() and "=" not in name:
-            found.setdefault(of, []).append(name)
-    return {of: each for of, each in found.items() if len(each) >= fewest}
-
-
-def level_sets(frame: NoisyFrame) -> tuple[tuple[int, ...], ...]:
-    """Return sets of features, counted among those kept, that add up to 1 as far as noise shows."""
     names = [name for name, kept in zip(frame.scaling.names, frame.kept, strict=False) if kept]
-    sets = named_alike(frame.scaling.names[:-1], 2).values()
-    kept = (each for each in sets if {*names}.issuperset(each) and not any(frame.curves))
-    placed = (tuple(names.index(name) for name in each) for each in kept)
-    return tuple(each for each in placed if _adds_up(frame, each))
-
-
-def _adds_up(frame: NoisyFrame, places: tuple[int, ...]) -> bool:
-    """Tell whether some features add up to 1 in all rows, as far as noise shows."""
     center, scale = (one[:-1][frame.kept] for one in (frame.scaling.center, frame.scaling.scale))
-    way = np.zeros(len(center) + 1)
-    way[0] = center[[*places]].sum() - 1.0
-    way[np.add(places, 1)] = scale[[*places]]
-    along = frame.spread.back.T @ way
-    noise = _DEVIATIONS * frame.gram_sigma * float(along @ along)
-    square, rows = float(along @ frame.gram @ along), max(float(frame.gram[0, 0]), 1.0)
-    return noise <= _SHARPEST * rows and abs(square) <= noise + _ROUNDING * rows
+    # One, and each feature, as sums of the entries of a whitened row.
+    one, *features = (
+        np.vstack((np.eye(1, 1 + len(names)), np.c_[center, np.diag(scale)])) @ frame.spread.back
+    )
+    begun: dict[str, list[int]] = {}
+    for place, (name, own) in enumerate(zip(names, features, strict=True)):
+        # Names with = are those of a declared category, whose first level is left out.
+        other = "=" in name or any(frame.curves) or not _vanishes(frame, own, own - one, np.inf)
+        for cut in () if other else re.finditer("(?<=.)[_.:]", name):
+            begun.setdefault(name[: cut.start()], []).append(place)
+    found: list[list[int]] = []
+    for places in sorted(begun.values(), key=len, reverse=True):
+        rest = np.sum([features[place] for place in places], axis=0) - one
+        new = len(places) > 1 and {*chain(*found)}.isdisjoint(places)
+        if new and _vanishes(frame, rest, rest, _SHARPEST):
+            found.append(places)
+    return found
+
+
+def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bool:
+    """Tell whether two such sums may have the mean product 0, with at most so much noise in it."""
+    noise = _DEVIATIONS * frame.gram_sigma * np.linalg.norm(left) * np.linalg.norm(right)
+    total, rows = left @ frame.gram @ right, max(frame.gram[0, 0], 1.0)
+    return bool(noise <= most * rows and abs(total) <= noise + _ROUNDING * rows)
 
 
 def turned(frame: NoisyFrame) -> Matrix:
