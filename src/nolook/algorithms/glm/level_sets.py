@@ -53,7 +53,7 @@ def level_sets(frame: NoisyFrame) -> list[list[int]]:
 
 
 def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bool:
-    """Tell whether two such sums may have the mean product 0, with at most so much noise in it."""
+    """Tell whether two such sums may have the mean product 0: with noise of at most `most`."""
     noise = _DEVIATIONS * frame.gram_sigma * np.linalg.norm(left) * np.linalg.norm(right)
     total, rows = left @ frame.gram @ right, max(frame.gram[0, 0], 1.0)
     return bool(noise <= most * rows and abs(total) <= noise + _ROUNDING * rows)
