@@ -138,7 +138,7 @@ REFUSED = {
         ("-t city --negative A", "--positive is not a string", "--positive yes"),
         ("-t cost -s other.toml", "has number there", "declare another type"),
         ("-t cost --missing mean", "--missing is 'mean'", "'drop-row'"),
-        ("-t cost -x city,born,died --select 3", "--select is 3", "fewer than"),
+        ("-t cost -x city,born,died --select 3", "--select is 3", "smaller k"),
     ],
     "select choices.parquet --target income --epsilon 20 --exclude city": [
         ("-k 5", "-k is 5", "fewer than the table's 5 features"),
@@ -164,7 +164,7 @@ REFUSED = {
          "--features", "'city'", "text", "--categories city=A,B"),
         ("-k 2 --features age,weight", "features", "'weight'"),
         ("-k 1 --features age", "-k is 1"),
-        ("-k auto --features age", "-k is 'auto'", "two or more"),
+        ("-k auto --features age", "-k is auto", "features is 1"),
     ],
     "fit choices.parquet --target income --epsilon 20 --delta 1e-6 --exclude city": [
         ("--selector kendall", "--selector is given without --select"),

@@ -12,6 +12,7 @@ import pytest
 import nolook
 from nolook.algorithms.sublasso import MOST_MODELS
 from nolook.errors import ParameterError, TableError
+from nolook.estimators._chosen import MOST_PAIRED
 from tests.contracts.releases import choices
 
 GRID = nolook.LinearGrid(0, 120, 1)
@@ -83,6 +84,26 @@ def test_a_second_choice_of_columns_costs_nothing(second, costs_nothing):
     model = pipeline(k=3)
     model.regressor.set_params(k=second)
     costs_nothing(partial(model.fit, *choices(20)), "^regressor__k is .* in a pipeline")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        nolook.LinearRegression, nolook.LogisticRegression, nolook.PoissonRegression,
+        nolook.AdditiveRegression, nolook.AdaSSPRegressor, nolook.BoostedAdaSSPRegressor,
+        nolook.MomentSelector,
+        lambda: nolook.PrivatePipeline(nolook.MomentSelector(3), nolook.TukeyRegressor()),
+    ],
+)  # fmt: skip
+def test_features_whose_pairs_would_fill_the_memory_cost_nothing(make, costs_nothing):
+    # 21,945 dummies of a census took 10 GB, and no end of time.
+    X, y = np.zeros((3, MOST_PAIRED + 1)), np.arange(3) % 2
+    costs_nothing(partial(make().fit, X, y), "at most 4,096 features, and there are 4,097 ")
+
+
+def test_columns_may_be_more_where_a_selection_sums_no_pairs():
+    X, y = np.random.default_rng(0).normal(size=(200, MOST_PAIRED + 1)), np.arange(200) % 2
+    assert pipeline().fit(X, y).support_.sum() == 2
 
 
 @pytest.mark.parametrize(

@@ -150,5 +150,5 @@ def test_no_rows_still_give_a_number_of_features(row, rows):
 @every_selector
 def test_a_table_with_one_feature_leaves_nothing_to_choose(row):
     X, y = data(50)
-    with pytest.raises(nolook.ParameterError, match=r"^k is 'auto' for 1 feature;"):
+    with pytest.raises(nolook.ParameterError, match=r"^k is auto, .* is 1"):
         row.make("auto").fit(X[:, :1], y)

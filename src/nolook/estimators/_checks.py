@@ -14,6 +14,7 @@ from nolook._validation import check_choice, check_delta, check_epsilon
 from nolook.algorithms.grids import DoublesGrid, Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.privacy.guarantee import Budget, Relation
+from nolook.tables import Table, table_from_arrays
 
 
 def check_budget(epsilon: object, delta: object, *, pure: bool = False) -> Budget:
@@ -35,6 +36,11 @@ def check_shares(p: ArrayLike, name: str = "p") -> Vector:
     raise ParameterError(
         f"{parameter_name(name)} is not from 0 to 1; expected shares (for example 0.5)"
     )
+
+
+def as_table(X: Table | ArrayLike) -> Table:
+    """Return a table, or one of the columns of an array or frame."""
+    return X if isinstance(X, Table) else table_from_arrays(X)
 
 
 def check_grid(grid: object, *, whole: bool = False) -> Grid:

@@ -13,26 +13,21 @@ from nolook.errors import ParameterError
 if TYPE_CHECKING:
     from nolook.tables import Table
 
-_MOST_SELECTED = 2**20
+#: Features whose pairs are summed: 4,096 take a minute and 1 GB; time grows with the cube.
+MOST_PAIRED = 2**12
 
 
 def known_k(k: object) -> int | None:
     """Check a number of features to choose; return None for "auto"."""
-    return check_count_or_auto(k, "k", _MOST_SELECTED)
+    return check_count_or_auto(k, "k", MOST_PAIRED)
 
 
 def check_selected(k: int | str, features: int) -> None:
     """Refuse a selection that would leave no feature out; "auto" chooses at least 1."""
-    if isinstance(k, str):
-        if features < 2:
-            raise ParameterError(
-                f"{parameter_name('k')} is 'auto' for {features} feature; expected a table with "
-                "two or more (omit the selection)"
-            )
-    elif k >= features:
+    if features < 2 if isinstance(k, str) else k >= features:
         raise ParameterError(
-            f"{parameter_name('k')} is {k}; expected fewer than the table's {features} features "
-            "(use a smaller k, or omit the selection)"
+            f"{parameter_name('k')} is {k}, but the number of features is {features} (choose a "
+            "smaller k, or omit the selection)"
         )
 
 

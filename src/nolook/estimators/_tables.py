@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from nolook._arrays import Vector
 from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError, TableError
+from nolook.estimators._chosen import MOST_PAIRED
 from nolook.estimators.releasing import warn_user
 from nolook.estimators.result import Result
 from nolook.tables import Rows, Table, read_table, table_from_arrays, table_from_values
@@ -25,9 +26,8 @@ def training_table(estimator: Any, X: object, y: object, *, target: bool = True)
         if y is not None:
             raise ParameterError("y is given with a Table; expected None (use read_table's target)")
         if (X.target_name is not None) != target:
-            found = "no target" if target else f"the target {X.target_name!r}"
-            expected = "one (read_table(..., target=NAME))" if target else "none"
-            raise ParameterError(f"X is a Table with {found}; expected {expected}")
+            hint = "needs a target (read_table(..., target=NAME))" if target else "takes no target"
+            raise ParameterError(f"{type(estimator).__name__} {hint}")
         if not estimator._imputes_centres:
             refuse_gaps(X, type(estimator).__name__)
         for name, levels in X.read_options()["categories"].items():
@@ -81,7 +81,14 @@ def refuse_gaps(table: Table, method: str) -> None:
 
 
 def _remember(estimator: Any, table: Table) -> None:  # noqa: ANN401
-    estimator.n_features_in_ = len(table.feature_names)
+    count = estimator.n_features_in_ = len(table.feature_names)
+    first = getattr(estimator, "selector", estimator)
+    # What finds centres for a target sums the products of all pairs of features, too.
+    if count > MOST_PAIRED and table.target_name and first._imputes_centres:
+        raise ParameterError(
+            f"{type(first).__name__} takes at most {MOST_PAIRED:,} features, and there are "
+            f"{count:,} (select some first: nolook.KendallSelector, or --selector kendall)"
+        )
     estimator.read_options_ = table.read_options()
 
 

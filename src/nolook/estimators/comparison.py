@@ -19,14 +19,14 @@ from nolook.algorithms.group_tests import Forests, PValues
 from nolook.algorithms.intervals import Measure
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_relation
+from nolook.estimators._checks import as_table, check_relation
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import TableResult
 from nolook.estimators.tabulation import coded_columns
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Table
 from nolook.tables.design import declared_labels
 
 __all__ = ["SHARED", "GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
@@ -234,7 +234,7 @@ def compare_groups(
     0.001
     """
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
-    table = X if isinstance(X, Table) else table_from_arrays(X)
+    table = as_table(X)
     coded = check_columns(table, {"by": by}, {"value": value})
     release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], tests=True)
     labels = coded.code_labels[0] or ()

@@ -14,14 +14,14 @@ from nolook.algorithms.distribution import PrivateDistribution
 from nolook.algorithms.ecdf import ecdf_release
 from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget, check_grid, check_shares
+from nolook.estimators._checks import as_table, check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Table
 
 __all__ = ["Quantiles", "quantiles"]
 
@@ -146,11 +146,9 @@ def quantiles(
     """
     budget = check_budget(epsilon, delta, pure=True)
     shares = check_shares(p)
-    table = X if isinstance(X, Table) else table_from_arrays(X)
+    table = as_table(X)
     if table.target_name is not None:
-        raise ParameterError(
-            f"X is a Table with a target, {table.target_name!r} (read it without one)"
-        )
+        raise ParameterError("X is a Table with a target (read it without one)")
     refuse_gaps(table, "quantiles")
     thresholds = _grids(grids, table.column_names)
     release = ecdf_release(budget, "add-remove", thresholds)
@@ -177,9 +175,6 @@ def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple
             "grids (for example {'age': nolook.LinearGrid(0, 120, 1)})"
         )
     given = grids or {}
-    for name in given:
-        if name not in names:
-            raise ParameterError(
-                f"grids names {name!r}, which is not a column of the table (check the name)"
-            )
+    for name in {*given} - {*names}:
+        raise ParameterError(f"grids names {name!r}, which is not a column of the table")
     return tuple(check_grid(given.get(name)) for name in names)

@@ -15,14 +15,14 @@ from nolook.algorithms.group_tests import Forests
 from nolook.algorithms.survival import Curve, Times, log_rank
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_relation
+from nolook.estimators._checks import as_table, check_relation
 from nolook.estimators.comparison import check_columns, known_levels
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Table
 
 __all__ = ["SurvivalCurve", "survival"]
 
@@ -207,7 +207,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
     True
     """
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
-    table = X if isinstance(X, Table) else table_from_arrays(X)
+    table = as_table(X)
     levels = {"event": event} if by is None else {"by": by, "event": event}
     coded = check_columns(table, levels, {"time": time})
     labels = [each or () for each in coded.code_labels]

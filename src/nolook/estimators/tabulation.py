@@ -29,13 +29,13 @@ from nolook.algorithms.tabulation import (
     tabulation,
 )
 from nolook.errors import ParameterError
-from nolook.estimators._checks import check_budget, check_relation, check_shares
+from nolook.estimators._checks import as_table, check_budget, check_relation, check_shares
 from nolook.estimators.releasing import Progress, make_release
 from nolook.estimators.tabulated import Description, Measured, Tabulation
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, PureEvent, Relation
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.release import Plan
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Table
 from nolook.tables.design import Columns as SourceColumns
 from nolook.tables.words import GAP, OTHERS
 
@@ -305,7 +305,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     """
     budget = check_budget(epsilon, delta, pure=True)
     relation = check_relation(relation)
-    table = X if isinstance(X, Table) else table_from_arrays(X)
+    table = as_table(X)
     columns = _names(median, "median")
     at = check_shares(quantiles, "quantiles").tolist() if len(quantiles) else []
     if at and not columns:
@@ -374,7 +374,7 @@ def describe(
     True
     """
     budget = check_budget(epsilon, delta, pure=True)
-    table = X if isinstance(X, Table) else table_from_arrays(X)
+    table = as_table(X)
     coded = table.as_codes()
     kinds = dict(zip(coded.column_names, coded.code_labels, strict=True))
     numbers = tuple(name for name, labels in kinds.items() if labels is None)
