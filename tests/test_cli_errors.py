@@ -141,7 +141,7 @@ REFUSED = {
         ("-t cost -x city,born,died --select 3", "--select is 3", "smaller k"),
     ],
     "select choices.parquet --target income --epsilon 20 --exclude city": [
-        ("-k 5", "-k is 5", "fewer than the table's 5 features"),
+        ("-k 5", "-k is 5", "features is 5"),
         ("-k 6", "-k is 6"),
         ("-k 999999999", "-k is 999999999"),
         ("-k 0", "-k is 0", "an integer from 1"),
@@ -176,7 +176,7 @@ REFUSED = {
         ("--select 2 --selector magic", "--selector is 'magic'"),
         ("--select 0", "--select is 0", "an integer from 1"),
         ("--select few", "--select is 'few'", "auto"),
-        ("--select 5", "--select is 5", "fewer than the table's 5 features"),
+        ("--select 5", "--select is 5", "features is 5"),
     ],
     "fit choices.parquet --target income --epsilon 20 --delta 1e-6": [
         ("--select 2 --features age,city,height", "'city'", "text"),
@@ -303,7 +303,7 @@ REFUSED = {
         ("city --epsilon 1", "the command names 'city', which in", "has type text"),
     ],
     "fit workers.parquet --target income --epsilon 1 --exclude city -k": [
-        ("30", "-k is 30", "fewer than the table's"),
+        ("30", "-k is 30", "number of features"),
         ("0", "-k is 0", "expected 'auto' or an integer"),
         ("{long}", "-k is '{nines}"),
         ("999999999", "-k is 999999999", "an integer from 1 to "),
