@@ -28,19 +28,19 @@ class Stream:
 
 
 def as_parquet(table: pa.Table, folder: Path) -> Path:
-    pq.write_table(table, folder / "t.parquet", row_group_size=7)
+    pq.write_table(table, folder / "t.parquet", row_group_size=7 + len(table) // 10)
     return folder / "t.parquet"
 
 
 def as_arrow_file(table: pa.Table, folder: Path) -> Path:
     with pa.ipc.new_file(folder / "file.arrow", table.schema) as writer:
-        writer.write_table(table, max_chunksize=5)
+        writer.write_table(table, max_chunksize=5 + len(table) // 10)
     return folder / "file.arrow"
 
 
 def as_arrow_stream(table: pa.Table, folder: Path) -> Path:
     with pa.ipc.new_stream(folder / "stream.ipc", table.schema) as writer:
-        writer.write_table(table, max_chunksize=3)
+        writer.write_table(table, max_chunksize=3 + len(table) // 10)
     return folder / "stream.ipc"
 
 
@@ -83,6 +83,7 @@ def as_stream(table: pa.Table, folder: Path) -> Stream:
     return Stream(table)
 
 
+#: Files of every format, each by its name in `test_places.PLACES`.
 FILES = [as_parquet, as_arrow_file, as_arrow_stream, as_feather, as_csv]
 STORES = [*FILES, as_pandas, as_pandas_arrow, as_polars, as_chunks, as_reader, as_stream]
 

@@ -20,6 +20,7 @@ from pyarrow import feather
 import nolook
 from nolook.errors import TableError
 from tests.tables.buckets import Bucket, in_bucket
+from tests.tables.conftest import FILES, as_parquet
 from tests.tables.database_places import DATABASES
 
 # What intervals simulate is tested in tests/algorithms.
@@ -63,16 +64,6 @@ class Place:
 
     keep: Callable[[pa.Table, Path], object]
     change: Callable[[Path], None] | None = None
-
-
-def parquet(table: pa.Table, folder: Path) -> Path:
-    pq.write_table(table, folder / "t.parquet", row_group_size=100)
-    return folder / "t.parquet"
-
-
-def csv(table: pa.Table, folder: Path) -> Path:
-    table.to_pandas().to_csv(folder / "t.csv", index=False)
-    return folder / "t.csv"
 
 
 def thirds(table: pa.Table) -> list[pa.Table]:
@@ -131,8 +122,7 @@ def remove(folder: Path) -> None:
 PLACES: dict[str, Place] = {
     "memory": Place(lambda table, _: table),
     "pandas": Place(lambda table, _: table.to_pandas()),
-    "parquet": Place(parquet, remove),
-    "csv": Place(csv, remove),
+    **{make.__name__.removeprefix("as_"): Place(make, remove) for make in FILES},
     "folder of Parquet": Place(parquet_folder, remove),
     "folder of CSV": Place(csv_folder, remove),
     "folder of Arrow": Place(arrow_folder, remove),
@@ -140,10 +130,10 @@ PLACES: dict[str, Place] = {
     "hive folder of CSV": Place(hive_csv, remove),
     "glob": Place(lambda *kept: parquet_folder(*kept) / "**" / "*.parquet", remove),
     "dataset": Place(lambda *kept: ds.dataset(hive(*kept), partitioning="hive")),
-    "lazy frame": Place(lambda *kept: pl.scan_parquet(parquet(*kept))),
-    "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(parquet(*kept)))),
+    "lazy frame": Place(lambda *kept: pl.scan_parquet(as_parquet(*kept))),
+    "relation": Place(lambda *kept: duckdb.connect().read_parquet(str(as_parquet(*kept)))),
     "stream": Place(lambda table, _: table.to_reader(max_chunksize=70)),
-    "file in a bucket": Place(partial(in_bucket, keep=parquet), remove_object),
+    "file in a bucket": Place(partial(in_bucket, keep=as_parquet), remove_object),
     "hive folder in a bucket": Place(partial(in_bucket, keep=hive), remove_object),
     "folder of CSV in a bucket": Place(partial(in_bucket, keep=csv_folder), remove_object),
     "list": Place(lambda *kept: sorted(parquet_folder(*kept).rglob("*.parquet")), remove),

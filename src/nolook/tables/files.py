@@ -165,7 +165,7 @@ class File(ABC):
         self.name, self.label = self.place.name, self.place.label
         why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
         self.unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
-        an = "an" if self.kind[0] in "AES" else "a"
+        an = "an" if self.kind[0] in "AEIOS" else "a"
         absent = f"{self.name} does not exist or cannot be opened; expected {an} {self.kind} file"
         self._state = attempt(absent, self.place.state)
         self.columns = attempt(self.unreadable, self._declared)

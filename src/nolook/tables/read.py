@@ -85,14 +85,14 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     Parameters
     ----------
     source : path, paths, frame, query, stream or array
-        Read in bounded memory, at any length: a Parquet, CSV or Arrow file (``.parquet``, ``.csv``,
-        ``.arrow``, ``.feather``, ``.ipc``), a folder of them, a pattern such as ``"visits/*.csv"``,
-        a list of files, or an address such as ``"s3://bucket/folder"``; a database (see
-        :class:`Database`); a pyarrow Dataset, a Polars LazyFrame, a DuckDB relation or an Arrow
-        stream (any object with ``__arrow_c_stream__``), read once and kept in a temporary file; a
-        Spark table, which Spark's workers read. Already in memory: a pandas or Polars frame, an
-        Arrow table or record batch, or a two-dimensional NumPy array, whose columns are named x0,
-        x1, ...
+        Read in bounded memory, at any length: a file such as ``"people.parquet"`` or
+        ``"people.csv"`` (the guide to sources lists all formats), a folder of them, a pattern such
+        as ``"visits/*.csv"``, a list of files, or an address such as ``"s3://bucket/folder"``; a
+        database (see :class:`Database`); a pyarrow Dataset, a Polars LazyFrame, a DuckDB relation
+        or an Arrow stream (any object with ``__arrow_c_stream__``), read once and kept in a
+        temporary file; a Spark table, which Spark's workers read. Already in memory: a pandas or
+        Polars frame, an Arrow table or record batch, or a two-dimensional NumPy array, whose
+        columns are named x0, x1, ...
     target : str or False, optional
         The column to predict: numbers or booleans. Default: the schema's column of use "target".
         False: no target, even if the schema has one.
