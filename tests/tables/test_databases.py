@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import sys
 import threading
+import time
 import traceback
 from contextlib import closing, contextmanager
 
@@ -492,28 +493,40 @@ def test_a_connection_lost_while_the_rows_are_read_costs_nothing(tmp_path, monke
         assert not charged.charged()
 
 
-def test_a_table_that_somebody_has_locked_is_refused(monkeypatch):
-    settings = [each.replace("60s", "100ms") for each in databases._PostgreSQL._SETTINGS]
-    monkeypatch.setattr(databases._PostgreSQL, "_SETTINGS", settings)
+@pytest.mark.parametrize("limit", ["lock_timeout", "statement_timeout"])
+def test_the_address_limits_the_time_of_an_answer(limit):
     server = postgresql()
     name = server.database("CREATE TABLE t AS SELECT 1 AS x, 2 AS y")
+    uri = server.uri(name)
+    limited = f"{uri}?options=-c%20{limit}%3D100"
     with closing(server.connect(name)) as other, closing(other.cursor()) as cursor:
         cursor.execute("BEGIN")
         cursor.execute("LOCK TABLE t")
-        kept = nolook.Database(server.uri(name), table="t")
+        started = time.monotonic()
         with pytest.raises(TableError, match="cannot be opened, or refuses"):
-            nolook.read_table(kept)
+            nolook.read_table(nolook.Database(limited, table="t"))
+        assert time.monotonic() - started < 30
         cursor.execute("ROLLBACK")
-    nolook.read_table(kept).read_through()
+    nolook.read_table(nolook.Database(limited, table="t")).read_through()
 
 
-def test_a_server_that_never_answers(monkeypatch):
-    monkeypatch.setattr(databases._PostgreSQL, "_SECONDS", 2)
+def test_a_lock_is_waited_for_a_minute_where_the_address_says_nothing():
+    server = postgresql()
+    uri = server.uri(server.database("CREATE TABLE t AS SELECT 1 AS x"))
+    for more, kept in (("", "1min"), ("?options=-c%20lock_timeout%3D100", "100ms")):
+        reader = databases._PostgreSQL(f"{uri}{more}", "")
+        with reader.connect() as cursor:
+            found = cursor.execute("SELECT current_setting('lock_timeout')").fetchall()
+            assert found == [(kept,)]
+
+
+def test_the_address_limits_the_time_of_a_connection():
     with closing(socket.create_server(("127.0.0.1", 0))) as silent:
-        port = silent.getsockname()[1]
-        database = nolook.Database(f"postgresql://u@127.0.0.1:{port}/d", table="t")
+        uri = f"postgresql://u@127.0.0.1:{silent.getsockname()[1]}/d?connect_timeout=2"
+        started = time.monotonic()
         with pytest.raises(TableError, match="cannot be opened"):
-            nolook.read_table(database)
+            nolook.read_table(nolook.Database(uri, table="t"))
+        assert time.monotonic() - started < 15
 
 
 def test_a_server_that_answers_nonsense():

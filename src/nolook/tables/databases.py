@@ -342,9 +342,9 @@ class _PostgreSQL(_Reader):
         "SET LOCAL client_encoding = 'UTF8'",
         "SET LOCAL standard_conforming_strings = on",
         "SET LOCAL TIME ZONE 'UTC'",
-        "SET LOCAL lock_timeout = '60s'",
+        # The address limits times; this, and the wait for a connection, is where it does not.
+        "SELECT set_config('lock_timeout', '60s', TRUE) WHERE current_setting('lock_timeout')='0'",
     )
-    _SECONDS = 20  # to wait for a connection, where the address says nothing else
     _BYTES = 1 << 22  # of a batch
     # A domain is read as what it is made of; numbers of at most 18 digits fit 64 bits.
     listing = """
@@ -364,7 +364,7 @@ class _PostgreSQL(_Reader):
     """
 
     def __init__(self, uri: str, place: str) -> None:
-        usual = f"{'&' if '?' in uri else '?'}connect_timeout={self._SECONDS}"
+        usual = f"{'&' if '?' in uri else '?'}connect_timeout=20"
         super().__init__(uri if "connect_timeout" in uri else uri + usual, place)
 
     @contextmanager

@@ -122,6 +122,10 @@ def would_read(source: Path, file: Path) -> bool:
     return False
 
 
+# Patterns and NAME=VALUE are read here, since no library's reading keeps what is promised. That of
+# pyarrow follows links, makes one number of "01" and "1", and refuses a value that is not UTF-8,
+# which it quotes; fsspec's glob on its file systems follows links, lists folders of any size, and
+# refuses such names; and none, wcmatch's neither, tells whether a folder may lead to a match.
 def _split(source: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
     """Return the folder that a pattern searches, and the pattern there; else a path and nothing."""
     path = bare_path(source)

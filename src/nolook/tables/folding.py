@@ -2,8 +2,8 @@
 
 What a statistic holds in the end does not depend on how many there were: its sums are exact, and
 every thread adds rows to a copy of its own, which is merged once, here. A copy is made before any
-row is seen. What waits for the first pass to have read everything,
-a charge, comes at its end. Blocks of rows that fit are kept for later.
+row is seen. A release pays at the end of its first pass, and blocks of rows that fit are kept for
+the next.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ __all__ = [
     "Foldable",
     "Mapped",
     "Part",
+    "Payment",
     "Rows",
     "Run",
     "S",
@@ -248,22 +249,14 @@ def identified(source: DeclaredSource, design: Design) -> Iterator[tuple[Any, An
 
 
 @define
-class Run:
-    """The shared state of one release's passes: threads, kept blocks, charges that are due.
+class Payment:
+    """The charges that a release still owes for its table.
 
-    Charges are made at the end of the first pass, if all could be read; until then nothing that
-    was read is handed on. No number depends on any of this. A table that no release was given owes
-    nothing. Code that receives blocks must leave their numbers as they are.
+    They are paid at the end of its first pass, if all rows could be read: a damaged table costs
+    nothing, and nothing that was read is handed on before.
     """
 
-    threads: Threads = "auto"
-    room: int = -1  # bytes of blocks that may be kept; below 0 none are
-    due: list[Callable[[], object]] = field(factory=list)  # until the first pass has ended
-    is_of_release: bool = False
-    left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
-    seen: Any = None  # what an engine compares its passes by
-    _kept: dict[int | None, list[Matrix]] = field(factory=dict)  # the blocks of parts
-    _held: list[int] = field(factory=list)  # bytes of each block, by any of several threads
+    due: list[Callable[[], object]] | None = None  # None where no release reads the table
 
     def add(self, pay: Callable[[], object]) -> None:
         """Let a part of the release pay as well: with the release, or now if that has paid."""
@@ -277,6 +270,22 @@ class Run:
         while self.due:
             self.due[0]()
             del self.due[0]  # what could not be paid stays due
+
+
+@define
+class Run:
+    """The shared state of one release's passes: threads, and blocks kept from one to the next.
+
+    No number depends on any of this. Code that receives blocks must leave their numbers as they
+    are.
+    """
+
+    threads: Threads = "auto"
+    room: int = -1  # bytes of blocks that may be kept; below 0 none are
+    left_out: dict[int | None, int] = field(factory=dict)  # rows of each part, or of all, once read
+    seen: Any = None  # what an engine compares its passes by
+    _kept: dict[int | None, list[Matrix]] = field(factory=dict)  # the blocks of parts
+    _held: list[int] = field(factory=list)  # bytes of each block, by any of several threads
 
     def through(self, part: int | None, read: Iterator[Matrix]) -> Iterator[Matrix]:
         """Yield the blocks of a part: those that were kept, or else those that are read."""

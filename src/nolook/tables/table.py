@@ -21,6 +21,7 @@ from nolook.tables.conversion import DeclaredSource
 from nolook.tables.design import Columns, Design, Subject
 from nolook.tables.folding import (
     Foldable,
+    Payment,
     Run,
     S,
     Weights,
@@ -119,7 +120,8 @@ class Table:
         self.target_name = design.target
         self.binary, self.code_labels = design.binary, design.code_labels
         self.unit: Unit = design.unit
-        self._places = _Places()  # shared with the tables made of this one
+        # Shared with the tables made of this one.
+        self._places, self._payment = _Places(), Payment()
         self._turns: tuple[Turn, ...] = ()
         self._about: str | None = None
         self._drawn: tuple[int, bytes] | None = None  # of each unit's rows, where an engine is
@@ -177,7 +179,7 @@ class Table:
             getattr(source.original, "label", None),
             source.where,
             self._about or self.target_name or ", ".join(self.feature_names),
-            schema.digest if schema is not None and schema.to_dict() else None,
+            schema.digest if schema and schema.to_dict() else None,
         )
 
     def batches(self) -> Iterator[Matrix]:
@@ -267,7 +269,7 @@ class Table:
             places = [None] if count == 1 else range(count)
             threads = 1 if in_one_block(self._source, self._design) else self.threads
             fold(statistic, [partial(self._weighted, place) for place in places], threads)
-        self._run.settle()
+        self._payment.settle()
         return statistic
 
     @property
@@ -296,22 +298,22 @@ class Table:
         That is at the end of its first pass, if all could be read. A table that is in a release
         already stays in it, for a part of that release.
         """
-        if self._run.is_of_release:
-            self._run.add(pay)
+        if self._payment.due is not None:
+            self._payment.add(pay)
             return self
-        room = cache_room(self._source, self._design)
-        run = Run(self._run.threads, room, [pay], is_of_release=True)
+        run = Run(self._run.threads, cache_room(self._source, self._design))
         # Rows are counted in each release.
-        return changed(self, _run=run, _places=self._places if self._places.chosen else _Places())
+        places = self._places if self._places.chosen else _Places()
+        return changed(self, _run=run, _places=places, _payment=Payment([pay]))
 
     def finish_first_pass(self) -> None:
         """Read everything in a pass of its own, and pay, if no pass has.
 
         Raises TableError if the table cannot be read, whatever its cells are.
         """
-        if self._run.due:
+        if self._payment.due:
             self.read_through()
-            self._run.settle()
+            self._payment.settle()
 
     def read_through(self) -> None:
         """Read all rows in a pass of its own, only to see that they can be read."""
@@ -373,7 +375,7 @@ class Table:
             parts = map(self._read, range(len(self._parts)))
             counts = [sum(numbers.shape[1] for numbers in part) for part in parts]
             self._places.starts = (0, *np.cumsum(counts).tolist())
-        return self._places.between(None)[1]
+        return self._places.starts[-1]
 
     def with_source(self, source: Source | None) -> Self:
         """Return the table of another source with the same columns, fit to be pickled.
@@ -381,7 +383,7 @@ class Table:
         With None it has no rows: it is what other processes are sent, to read theirs with.
         """
         run, declared = Run(self._run.threads), self._source.of(source)
-        table = changed(self, _source=declared, _run=run, _places=_Places())
+        table = changed(self, _source=declared, _run=run, _places=_Places(), _payment=Payment())
         table.__dict__.pop("_parts", None)
         return table
 
@@ -512,7 +514,7 @@ class Table:
 
         If `all_targets`, rows without a target are in use too: it is NaN, which equals no class.
         """
-        if self._run.is_of_release or self._places.chosen:
+        if self._payment.due is not None or self._places.chosen:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
         needs = self._design.target is None or not all_targets
         design = evolve(self._design, keeps_infinite=True, needs_target=needs)
@@ -520,7 +522,7 @@ class Table:
 
     def as_codes(self, names: Sequence[str] | None = None, found: Collection[str] = ()) -> Table:
         """Return the same rows with some columns as codes (`Design.as_codes`); none is left out."""
-        if self._run.is_of_release or self._places.chosen or self._turns:
+        if self._payment.due is not None or self._places.chosen or self._turns:
             raise RuntimeError("rows were chosen, or are about to be, from those in use before")
         return Table(self._source, self._design.as_codes(names, found), self._run.threads)
 

@@ -92,10 +92,9 @@ class Units:
 
 def can_identify(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     """Tell whether cells of an Arrow type are compared as they are written: not fractions."""
-    if kind is not None and pt.is_dictionary(kind):
-        kind = kind.value_type
-    is_decimal = kind is not None and pt.is_decimal(kind)
-    return is_decimal or in_words(kind) in {"text", "integer", "boolean", "bytes", "date"}
+    words = in_words(kind)
+    exact = {"text", "integer", "boolean", "bytes", "date"}
+    return words in exact or (words == "number" and "decimal" in str(kind))
 
 
 def named_rows(cells: Any) -> Flags:  # noqa: ANN401
