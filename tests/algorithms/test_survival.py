@@ -59,6 +59,29 @@ def test_of_a_curve_that_never_begins_nothing_is_known():
     assert np.isnan(none.at(np.array([0.0, 0.25, 1.0]))).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_curve_ends_with_the_last_cell_throughout_which_rows_are_at_risk(seed):
+    generator = np.random.default_rng(seed)
+    seen = generator.integers(460, 1461, 14_000).astype(float)
+    ends = np.ceil(generator.exponential(2_000.0, seen.size))
+    values, happened = np.minimum(ends, seen), ends <= seen
+    points = np.append(np.arange(50.0, 1_451.0, 50.0), [1_500.0, 1_600.0, 1_700.0])
+    curve = times(values, happened, points, scale=3.0, seed=seed).curve()
+    assert curve.at_risk[-1] > 50.0
+    assert curve.times[-1] < 1_460.0
+    assert np.isnan(curve.at(np.array([1_480.0, 1_500.0]))).all()
+
+
+def test_a_curve_has_the_one_time_at_which_all_that_are_left_are_censored():
+    generator = np.random.default_rng(0)
+    ends = np.ceil(generator.exponential(30.0, 4_000))
+    values, happened = np.minimum(ends, 20.0), ends <= 20.0
+    curve = times(values, happened, np.arange(1.0, 33.0), single=True).curve()
+    assert curve.times[-1] == 20.0
+    exact = kaplan_meier(values, happened, np.array([20.0]))
+    np.testing.assert_allclose(curve.at(np.array([20.0]))[0], exact, atol=1e-6)
+
+
 def test_wide_cells_give_nearly_the_same_curve_where_the_plain_factor_does_not():
     values, happened = exposed(20_000)
     points = np.array([0.3, 0.7, 1.2, 1.6, 2.0, 2.4, 2.8, 4.0])

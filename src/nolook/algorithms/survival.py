@@ -100,12 +100,13 @@ class Times:
         greenwood = survival**2 * np.cumsum(exact[0] / np.maximum(risk * left, 0.5))
         room = NORMAL_95 * np.sqrt(noise + greenwood)
         enough = risk > ENOUGH * np.sqrt(np.mean((risks - risk) ** 2, axis=0))
-        end = int(np.argmin(np.append(enough[:-1], False)))  # the last cell has no end
+        # At a cell's one time, or throughout its times; the last cell has no end.
+        end = int(np.cumprod(np.where(self.single, enough, np.roll(enough, -1))[:-1]).sum())
         numbers = survival, survival - room, survival + room
-        kept = [np.append(1.0, each[:end]).clip(0.0, 1.0) for each in numbers]
+        survival, low, high = (np.append(1.0, each[:end]).clip(0.0, 1.0) for each in numbers)
         points = self.forests.points[:end]
         times = np.append(min(0.0, *points[:1], 0.0), points)
-        return Curve(times, kept[0], kept[1], kept[2], risk[: end + 1], self.whole)
+        return Curve(times, survival, low, high, risk[: end + 1], self.whole)
 
 
 def _at_risk(cells: Cells) -> Array:
@@ -152,7 +153,7 @@ def _drawn(cells: Cells, hazard: Array, single: NDArray[np.bool_], generator: Ge
     both = hazard + _hazards(cells, single)[1]
     leaving = np.append(-np.expm1(-both[:-1]), 1.0)  # in the last cell all leave
     before = np.append(1.0, np.cumprod(1.0 - leaving[:-1]))
-    share = np.divide(hazard, both, out=np.zeros_like(both), where=both > 0.0)
+    share = hazard / np.maximum(both, 1e-9)
     share = np.where(single, -np.expm1(-hazard) / np.maximum(leaving, 1e-9), share).clip(0.0, 1.0)
     chances = np.concatenate([before * leaving * share, before * leaving * (1.0 - share)])
     rows = max(1, round(float(cells[0].sum() + cells[1].sum())))
