@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 import numpy as np
@@ -143,3 +144,14 @@ def test_tabulate_plans_the_columns_of_its_means_and_names_those_it_assumed(fold
     done = run(folder, *words, "--mean", "a,b")
     assert "2 columns" in done.out
     assert "assumed" not in done.out
+
+
+@pytest.mark.parametrize("where", [("a >= 2",), ("b in 1,2", "y < 9"), ("who != 4",)])
+def test_a_plan_names_the_rows_it_is_about(where, folder, unreadable):
+    chosen = [word for each in where for word in ("--where", each)]
+    words = ("plan", "--method", "linear", "--columns", 2, "--rows", 700, "-e", 1)
+    done = run(folder, *words, "table.parquet", *chosen, "--report", "plan.html")
+    said = f"Plan of linear, rows where {' and '.join(where).replace('1,2', '1, 2')}: 700 rows"
+    assert said in done.out
+    assert said in html.unescape((folder / "plan.html").read_text(encoding="utf-8"))
+    assert "there is no table" in run(folder, *words, *chosen).err

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Annotated
 
 import typer
+from attrs import evolve
 
 from nolook._defaults import DEFAULT_DELTA
 from nolook._validation import check_epsilon
@@ -70,7 +71,7 @@ def plan(
         columns = max(len(means), 1)
     if (rows is None) == (count_epsilon is None):
         raise ParameterError("the number of rows is missing; give --rows or --count-epsilon")
-    if not has_table and (columns is None or count_epsilon is not None):
+    if not has_table and (columns is None or count_epsilon is not None or reading.where):
         raise ParameterError("there is no table; give one, or --rows and --columns")
     from nolook.report.findings import listed, plain
 
@@ -96,7 +97,7 @@ def plan(
         rows = count_rows(reading, reading.read(False, features=[number_in(whole())]), cost)
         if rows is None:
             return
-    found = planned(rows or 0)
+    found = evolve(planned(rows or 0), where=whole().subject().where if reading.where else None)
     if reading.report is not None:
         write_text(reading.report, render_plan_page(found))
     if not reading.quiet:

@@ -124,6 +124,8 @@ class Forecast:
     wanted : Wanted or None
     weighted : bool
         Whether rows have survey weights.
+    where : str or None
+        Which rows of a table these are, in words.
     """
 
     method: str
@@ -134,6 +136,7 @@ class Forecast:
     lines: tuple[Expected, ...]
     wanted: Wanted | None = None
     weighted: bool = False
+    where: str | None = None
 
     def at(self, epsilons: Sequence[float]) -> tuple[Expected, ...]:
         """Return the accuracy to expect of other budgets."""

@@ -41,10 +41,12 @@ _VIEW = 0.1, 10.0  # epsilons
 
 def plan_headline(found: Forecast) -> str:
     """Return the findings of a plan."""
-    counted = f"{number(found.rows, 12)} row" + "s" * (found.rows != 1)
+    counted = f"{number(found.rows, 12)} row{'s' * (found.rows != 1)}"
     counted += " of the largest weight" * found.weighted
-    per_unit = "" if found.rows_per_unit == "weights" else f", {found.rows_per_unit} a unit"
-    return f"Plan of {found.method}: {counted}{per_unit}, {count(found.columns, 'column')}"
+    if found.rows_per_unit != "weights":
+        counted += f", {found.rows_per_unit} a unit"
+    rows = f", rows where {found.where}" if found.where else ""
+    return f"Plan of {found.method}{rows}: {counted}, {count(found.columns, 'column')}"
 
 
 def plan_section(found: Forecast) -> Section:
