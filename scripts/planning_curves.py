@@ -89,15 +89,15 @@ def of_model(method, rows, columns):
                 y = classes(kind, y)
             elif of == "count":
                 y = counts(kind, y, generator)
-            told = (bent(X)[-HELD_OUT:], y[-HELD_OUT:], of) if curved else (X, y, of)
+            held_out = (bent(X)[-HELD_OUT:], y[-HELD_OUT:], of) if curved else (X, y, of)
             X, y = (bent(X) if curved else X)[:rows], y[:rows]
-            plain = outcomes.explained(outcomes.plain_line(X, y, of), *told)
+            plain = outcomes.explained(outcomes.plain_line(X, y, of), *held_out)
             if curved:
                 curves = outcomes.plain_curves(X, y, of)
-                plain = max(plain, outcomes.explained(curves, *told))
+                plain = max(plain, outcomes.explained(curves, *held_out))
             for place, mu in enumerate(MUS):
                 model = made(method, mu, table).fit(X, y)
-                found[number, table, place] = astuple(outcomes.of_model(model, *told, plain))
+                found[number, table, place] = astuple(outcomes.of_model(model, *held_out, plain))
     medians = np.median(found, axis=1)
     lowest, highest = medians.min(axis=0), medians.max(axis=0)
     lowest[:, 2:], highest[:, 2:] = (end(found[..., 2:], axis=(0, 1)) for end in (np.min, np.max))

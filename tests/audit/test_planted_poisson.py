@@ -156,18 +156,18 @@ def library_exponentials(log_means):
 
 
 def settled_by_the_exact_gradient(patch):
-    gradient, settle, exact = Descent.gradient, Descent.settle, []
+    gradient, move_constant, exact = Descent.gradient, Descent.move_constant, []
 
     def noted(self, theta, mu):
         total, _, scale = self.products(theta)
         exact[:] = [self.blocks.fold(total).value.astype(float) / scale]
         return gradient(self, theta, mu)
 
-    def settled(self, seen):
-        settle(self, evolve(seen, values=exact[0][None]))
+    def moved(self, seen):
+        move_constant(self, evolve(seen, values=exact[0][None]))
 
     patch.setattr(Descent, "gradient", noted)
-    patch.setattr(Descent, "settle", settled)
+    patch.setattr(Descent, "move_constant", moved)
 
 
 def arrived_by_the_true_gradient(patch):

@@ -11,7 +11,7 @@ import pytest
 
 import nolook
 from nolook import read_table
-from nolook.estimators.releasing import make_release
+from nolook.estimators.releasing import release
 from nolook.kernels.histogram import row_counts
 from nolook.privacy.guarantee import Budget, PureEvent
 from nolook.privacy.mechanisms.laplace import laplace_release
@@ -57,7 +57,7 @@ class Reading:
 
 def made(reading, table, ledger):
     plan = Plan.of(reading, Budget(1.0), None)
-    return make_release(plan, lambda: table, "rows", lambda found, _: found, ledger, None)
+    return release(plan, lambda: table, "rows", lambda found, _: found, ledger, None)
 
 
 @pytest.mark.parametrize("views", [True, False])

@@ -177,17 +177,17 @@ class ColumnGroup:
         rare = self._rare[places]
         hidden = rare & (self._evidence[places] + found.evidence < _RARE_EVIDENCE)
         mostly = ~rare & (found.share > MOSTLY)
-        told = mostly & (found.evidence >= _EVIDENCE) & (found.reach > _FAR * self._bins)
+        placed = mostly & (found.evidence >= _EVIDENCE) & (found.reach > _FAR * self._bins)
         if last:
-            hidden |= mostly & ~told & (found.beyond >= _EVIDENCE)
+            hidden |= mostly & ~placed & (found.beyond >= _EVIDENCE)
         self.detected[places] &= ~hidden
-        center = np.where(told, low + found.middle * width, self.center[places])
-        scale = np.where(told, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
+        center = np.where(placed, low + found.middle * width, self.center[places])
+        scale = np.where(placed, found.reach * width / _STANDS_OUT_INSIDE, 0.0)
         self.center[places] = np.where(rare, known[0], center)
         self.scale[places] = np.where(rare, known[1], np.maximum(scale, self.scale[places]))
         if self._alone:
-            self.resolved |= told | (rare & ~hidden)
-        return rare | told
+            self.resolved |= placed | (rare & ~hidden)
+        return rare | placed
 
 
 def _sigma(columns: int, mu: float) -> float:

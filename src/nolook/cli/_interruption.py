@@ -47,7 +47,7 @@ class Outcome:
                 self._charged = ledger.charged()
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def reported(self) -> Iterator[None]:
         """Add what was charged to the error of a table that could be read no longer."""
         try:
             yield

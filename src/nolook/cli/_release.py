@@ -262,14 +262,14 @@ class Release(Reading):
                 )
 
         with self.running() as ledger_and_progress:
-            estimator.fit(self.told(columns), **ledger_and_progress)
+            estimator.fit(self.hinted(columns), **ledger_and_progress)
 
     def selector(self, name: str | None, columns: Columns, delta: float) -> Any:  # noqa: ANN401
         """Return the class of a selector; by default the one for that many columns."""
         name = name or selector_for(len(self.opened(columns).feature_names), delta)
         return SELECTORS[check_choice("--selector", name, SELECTORS)].load()
 
-    def told(self, columns: Features) -> Table:
+    def hinted(self, columns: Features) -> Table:
         """Open the table; list the columns left out, and those that may identify persons."""
         from nolook.report.column_hints import column_hints
 
@@ -350,7 +350,7 @@ def release_command(
         made = arguments(given)
         release = made["release"]
         dry = printed_dry_run(release, release.charging)
-        with explained(lambda: str(release.outcome)), release.outcome.told(), dry:
+        with explained(lambda: str(release.outcome)), release.outcome.reported(), dry:
             command(**made)
 
     return with_options(own, own_forms, names, call)

@@ -127,4 +127,4 @@ def describe(release: Release, columns: Features, *, delta: float = DEFAULT_DELT
     """Describe every column: values, mean, quartiles of numbers; rows of each level."""
     from nolook.estimators.tabulation import describe as release_columns
 
-    release.keep(release.make(release_columns, partial(release.told, columns), delta=delta))
+    release.keep(release.make(release_columns, partial(release.hinted, columns), delta=delta))

@@ -25,7 +25,7 @@ from nolook.estimators._checks import check_budget
 from nolook.estimators._outside import note_rows, warn_of_caller, warn_of_score
 from nolook.estimators._parameters import AtLeast0, Declared, Positive, fitted
 from nolook.estimators._tables import prediction_rows, training_table
-from nolook.estimators.releasing import Progress, make_release, warn_of_delta
+from nolook.estimators.releasing import Progress, release, warn_of_delta
 from nolook.estimators.result import Coefficient, Measure, Result
 from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
@@ -48,7 +48,7 @@ class PrivateEstimator(Declared, Result):
 
     A subclass says what it releases and what it keeps: `plan` checks the parameters and makes the
     release; `_rows` turns the arguments of `fit` into a table and checks parameters against its
-    columns; `_store` keeps the results. :func:`make_release` alone decides the order of all that,
+    columns; `_store` keeps the results. :func:`release` alone decides the order of all that,
     and when a ledger is charged. Parameters and attributes that a base class documents need no
     entry in a subclass's docstring: they are added to it.
 
@@ -184,7 +184,7 @@ class PrivateEstimator(Declared, Result):
         warn_of_caller()
         with self._all_or_nothing():
             rows = partial(self._open, X, y)
-            make_release(plan, rows, self._ledger_label, self._keep, ledger, progress)
+            release(plan, rows, self._ledger_label, self._keep, ledger, progress)
         note_rows(self, X.X if isinstance(X, Rows) else X)
         # After all is kept: a warning that was made an error must not lose what is paid for.
         warn_of_delta(self.privacy_, self.rows_)

@@ -20,7 +20,7 @@ from nolook.algorithms.intervals import Measure
 from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import as_table, check_relation
-from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.estimators.tabulation import coded_columns
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
@@ -236,7 +236,7 @@ def compare_groups(
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
     table = as_table(X)
     coded = check_columns(table, {"by": by}, {"value": value})
-    release = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], tests=True)
+    planned = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], tests=True)
     labels = coded.code_labels[0] or ()
     groups = known_levels(labels, "by")
 
@@ -257,8 +257,8 @@ def compare_groups(
             read_options=table.read_options(),
         )
 
-    plan = Plan.of(release, budget, random_state, relation=relation)
-    return make_release(plan, lambda: coded, GroupComparison.kind, read_off, ledger, progress)
+    plan = Plan.of(planned, budget, random_state, relation=relation)
+    return release(plan, lambda: coded, GroupComparison.kind, read_off, ledger, progress)
 
 
 def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:

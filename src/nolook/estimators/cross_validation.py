@@ -19,14 +19,14 @@ from nolook.estimators._checks import check_budget
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators.base import PrivateEstimator
 from nolook.estimators.folds import CrossValidation, Found, cross_validated
-from nolook.estimators.releasing import Progress, make_release, warn_of_delta
+from nolook.estimators.releasing import Progress, release, warn_of_delta
 from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
 from nolook.privacy.ledger import Ledger
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan, for_rows
+from nolook.privacy.release import OnStep, Plan, for_rows_per_unit
 from nolook.tables import Table
 from nolook.tables.views import folds_of
 
@@ -76,7 +76,7 @@ class FoldsInSequence:
 
     def for_rows_per_unit(self, most: int) -> FoldsInSequence:
         """Return the same fits, which adapt themselves to the unit; refuse those that cannot."""
-        for_rows(self.estimator.plan().release, most)
+        for_rows_per_unit(self.estimator.plan().release, most)
         return evolve(self, release=self.release.for_rows_per_unit(most))
 
     def run(
@@ -217,7 +217,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     table.check_here()
 
     keep = partial(cross_validated, model, table)
-    found = make_release(plan, lambda: table, "cross-validation", keep, ledger, progress)
+    found = release(plan, lambda: table, "cross-validation", keep, ledger, progress)
     warn_of_delta(found.privacy, found.rows)
     return found
 

@@ -18,7 +18,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.base import PrivateEstimator, PrivateModel
 from nolook.estimators.calibration import MOST_GROUPS, HosmerLemeshow
 from nolook.estimators.catalogue import called
-from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import Measure, TableResult
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
@@ -199,8 +199,8 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         _check_private(model)
     _check_two_classes(model, X, y)
     own = asked_groups if scores.probabilities else None
-    release = scores_release(budget.epsilon, groups=own, bounds=scores.bounds)
-    plan = Plan.of(release, budget, random_state)
+    planned = scores_release(budget.epsilon, groups=own, bounds=scores.bounds)
+    plan = Plan.of(planned, budget, random_state)
     label = (1 if pos_label is None else pos_label) if isinstance(X, Table) else scores.pos_label
     rows = _scored(model, scores, X, y, label)
 
@@ -211,7 +211,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
         said = label, asked_groups, other_rows
         return evaluation_of(described(model), released, *said, privacy=guarantee, **about)
 
-    return make_release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
+    return release(plan, lambda: rows, "evaluation of a model", keep, ledger, progress)
 
 
 def described(model: Any) -> tuple[str, PrivacyGuarantee | None, bool]:  # noqa: ANN401

@@ -26,7 +26,7 @@ from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Event, GaussianEvent
 from nolook.privacy.noise import ByteSource
-from nolook.privacy.release import OnStep, Plan, for_rows
+from nolook.privacy.release import OnStep, Plan, for_rows_per_unit
 from nolook.tables import Table
 
 __all__ = ["PrivatePipeline"]
@@ -56,7 +56,7 @@ class _InSequence:
     def for_rows_per_unit(self, most: int) -> _InSequence:
         """Return itself, since each part adapts itself to the unit; refuse a part that cannot."""
         for part in (self.selector, self.regressor):
-            for_rows(part.plan().release, most)
+            for_rows_per_unit(part.plan().release, most)
         return self
 
     def run(

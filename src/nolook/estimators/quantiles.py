@@ -16,7 +16,7 @@ from nolook.algorithms.grids import Grid, LinearGrid, LogGrid
 from nolook.errors import ParameterError
 from nolook.estimators._checks import as_table, check_budget, check_grid, check_shares
 from nolook.estimators._tables import refuse_gaps
-from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
@@ -150,8 +150,7 @@ def quantiles(
     if table.target_name is not None:
         raise ParameterError("X is a Table with a target (read it without one)")
     refuse_gaps(table, "quantiles")
-    thresholds = _grids(grids, table.column_names)
-    release = ecdf_release(budget, "add-remove", thresholds)
+    planned = ecdf_release(budget, "add-remove", _grids(grids, table.column_names))
 
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         known = [evolve(one, sampled=guarantee.unit.max_rows) for one in found]
@@ -163,8 +162,8 @@ def quantiles(
         own = names, shares, values, ends, given, table.whole
         return Quantiles(*own, rows=counted, privacy=guarantee, read_options=read_options)
 
-    plan = Plan.of(release, budget, random_state)
-    return make_release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)
+    plan = Plan.of(planned, budget, random_state)
+    return release(plan, table.keeping_infinite, "quantiles", read_off, ledger, progress)
 
 
 def _grids(grids: Mapping[str, AnyGrid] | None, names: tuple[str, ...]) -> tuple[Grid, ...]:

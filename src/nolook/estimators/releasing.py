@@ -30,8 +30,8 @@ __all__ = [
     "DryRun",
     "Progress",
     "dry_running",
-    "make_release",
     "of_library",
+    "release",
     "warn_of_delta",
     "warn_user",
 ]
@@ -70,7 +70,7 @@ def dry_running() -> Iterator[None]:
         _DRY_RUNNING.reset(before)
 
 
-def make_release(
+def release(
     plan: Plan[_Released],
     open_rows: Callable[[], Table],
     purpose: str,

@@ -17,7 +17,7 @@ from nolook.algorithms.tabulation import Released, tabulation
 from nolook.errors import ParameterError
 from nolook.estimators._checks import as_table, check_relation
 from nolook.estimators.comparison import check_columns, known_levels
-from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
 from nolook.privacy.ledger import Ledger
@@ -219,7 +219,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
             "second is the event)"
         )
     dimensions, place = tuple(range(len(levels))), len(levels)
-    release = tabulation(budget, relation, [dimensions], [dimensions], [], [place], tests=True)
+    planned = tabulation(budget, relation, [dimensions], [dimensions], [], [place], tests=True)
 
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> SurvivalCurve:
         values = released.values[place]
@@ -234,5 +234,5 @@ def survival(  # noqa: PLR0913 -- what may be asked
             read_options=table.read_options(),
         )
 
-    plan = Plan.of(release, budget, random_state, relation=relation)
-    return make_release(plan, lambda: coded, SurvivalCurve.kind, read_off, ledger, progress)
+    plan = Plan.of(planned, budget, random_state, relation=relation)
+    return release(plan, lambda: coded, SurvivalCurve.kind, read_off, ledger, progress)

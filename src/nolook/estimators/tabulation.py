@@ -30,7 +30,7 @@ from nolook.algorithms.tabulation import (
 )
 from nolook.errors import ParameterError
 from nolook.estimators._checks import as_table, check_budget, check_relation, check_shares
-from nolook.estimators.releasing import Progress, make_release
+from nolook.estimators.releasing import Progress, release
 from nolook.estimators.tabulated import Description, Measured, Tabulation
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, PureEvent, Relation
 from nolook.privacy.ledger import Ledger
@@ -125,9 +125,9 @@ class _Asked:
                 )
         # More numbers than fit a memory; levels are declared.
         sizes = [len(labels or ()) for labels in coded.code_labels]
-        release = evolve(self, searched=()).release(Budget(1.0), "add-remove")
-        if release.numbers_of(sizes) > MOST_NUMBERS:
-            groups = sum(math.prod(sizes[d] for d in each) for each in release.grouped)
+        planned = evolve(self, searched=()).release(Budget(1.0), "add-remove")
+        if planned.numbers_of(sizes) > MOST_NUMBERS:
+            groups = sum(math.prod(sizes[d] for d in each) for each in planned.grouped)
             raise ParameterError(
                 f"{parameter_name(self._grouping)} makes {groups:,} groups of the declared levels, "
                 "too many for the measures asked; expected fewer columns, levels or quantiles"
@@ -398,8 +398,8 @@ def _released(
     progress: Progress | None,
     random_state: int | None,
 ) -> _Kind:
-    release = asked.release(budget, relation)
-    if all(isinstance(each, PureEvent) for each in release.costs):
+    planned = asked.release(budget, relation)
+    if all(isinstance(each, PureEvent) for each in planned.costs):
         budget = Budget(budget.epsilon)  # Laplace noise needs no delta
     coded = asked.check(table)
 
@@ -418,8 +418,8 @@ def _released(
         own, rows = (asked.tables, levels, measured), released.rows.totals(unit)
         return kind(*own, rows=rows, privacy=guarantee, read_options=read_options)
 
-    plan = Plan.of(release, budget, random_state, relation=relation)
-    return make_release(plan, lambda: coded, kind.kind, read_off, ledger, progress)
+    plan = Plan.of(planned, budget, random_state, relation=relation)
+    return release(plan, lambda: coded, kind.kind, read_off, ledger, progress)
 
 
 def _all_pairs(names: tuple[str, ...], others: _Asked, *, find_levels: bool) -> _Asked:

@@ -51,19 +51,19 @@ class Access:
 class ServerClient:
     """One server, which threads may share; connections are kept.
 
-    It may be busy or away for `patience` seconds. `told` hears of each refusal that is waited for,
-    once; the wait begins again where a server says how far it is.
+    It may be busy or away for `patience` seconds. `report` is called once for each refusal that is
+    waited for; the wait begins again where a server says how far it is.
     """
 
     def __init__(
-        self, access: Access, patience: float = 60.0, told: Callable[[str], None] | None = None
+        self, access: Access, patience: float = 60.0, report: Callable[[str], None] | None = None
     ) -> None:
         if not access.url.startswith("https://"):
             raise ParameterError(
                 "a server's address does not begin with https:// (nothing is sent without TLS)"
             )
         self.url = access.url.rstrip("/")
-        self._patience, self._told = patience, told
+        self._patience, self._report = patience, report
         self._tokens = read_tokens(access.token)
         self._context = _context(access.authority)
         self._idle: list[HTTPSConnection] = []
@@ -159,9 +159,9 @@ class ServerClient:
             if refusal.status not in _LATER or time.monotonic() > deadline:
                 raise refusal from None
             said, long = str(refusal), pause > 4 * _FIRST_PAUSE  # else it is not worth a message
-            if self._told and long and said not in self._heard:  # whatever threads wait
+            if self._report and long and said not in self._heard:  # whatever threads wait
                 self._heard.add(said)
-                self._told(f"{said}; trying again, for up to {self._patience:.0f} seconds")
+                self._report(f"{said}; trying again, for up to {self._patience:.0f} seconds")
                 deadline = time.monotonic() + self._patience
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)

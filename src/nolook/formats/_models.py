@@ -176,8 +176,8 @@ class Selection(Fitted, frozen=True, tag="selection"):
         expect(some, "chosen to name some of features and not all, each column once")
         fitting = selector.k in {"auto", len(chosen)}
         expect(fitting, "chosen to name as many columns as parameters.k says")
-        told = self.strengths is None or self.strengths.shape == (len(chosen),)
-        expect(told, "strengths to have a number for each column chosen")
+        matching = self.strengths is None or self.strengths.shape == (len(chosen),)
+        expect(matching, "strengths to have a number for each column chosen")
         order = np.array([self.features.index(name) for name in self.chosen])
         if selector._ordered:
             selector.order_ = order

@@ -143,16 +143,16 @@ def draft_schema(path: str | os.PathLike[str] | Database, target: str | None = N
     source = located(path if kept else str(check_path(path, "people.csv")))
     if not isinstance(source, Listing):
         return _typed(open_typed(source), {}, target)
-    told = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}
+    by_folder = {key: raw_texts([values[key] for values, _ in source.files]) for key in source.keys}
     if not is_text(source):
-        return _typed(open_typed(source, None), told, target)
+        return _typed(open_typed(source, None), by_folder, target)
     _, place = source.files[0]
     expected = f"{place.name} does not exist or is not a regular file; expected a CSV file"
     attempt(expected, place.state)
-    return _written(place, told, target)
+    return _written(place, by_folder, target)
 
 
-def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
+def _typed(source: Source, by_folder: dict[str, Any], target: str | None) -> Draft:
     """Guess from the types of columns, some of which names of folders tell."""
     settings = {each.name: _by_type(each.name, each.type) for each in source.columns}
     usable = [each.name for each in source.columns if in_words(each.type) in _READABLE]
@@ -169,7 +169,7 @@ def _typed(source: Source, told: dict[str, Any], target: str | None) -> Draft:
                 for key, each in own.items()
                 if key == "label" or len(each) <= _MOST_LEVELS
             }
-    return _draft({}, settings, cells | told, found, target)
+    return _draft({}, settings, cells | by_folder, found, target)
 
 
 def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _sample(source: Source, names: Sequence[str]) -> dict[str, Any]:
     return dict(zip(names, sample, strict=True))
 
 
-def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
+def _written(place: Place, by_folder: dict[str, Any], target: str | None) -> Draft:
     """Guess from some rows of a file of text, and from what names of folders tell."""
     kind = kind_of(place)
     is_sheet = kind is SheetFile
@@ -209,7 +209,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
     number = {"type": "number", "currency": _CURRENCIES}
     signs = max(_NUMBERS, key=lambda signs: sum(share(each, number | signs) for each in few))
     settings = {name: _settings(name, cells, signs) for name, cells in columns.items()}
-    settings |= {key: {"type": "category", "levels": []} for key in told}
+    settings |= {key: {"type": "category", "levels": []} for key in by_folder}
     said = {
         f"A title stands above the header: skip = {form.skip}.": form.skip,
         "Cells hold line breaks: multiline = true.": form.multiline,
@@ -224,7 +224,7 @@ def _written(place: Place, told: dict[str, Any], target: str | None) -> Draft:
             f"{listed(unsure)} (drafted as categories)."
         )
     file = {name: getattr(form, name) for name in (["skip"] if is_sheet else _FILE)} | signs
-    return _draft(file, settings, columns | told, found, target)
+    return _draft(file, settings, columns | by_folder, found, target)
 
 
 def _text_form(place: Place) -> FileFormat:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nolook.privacy.guarantee import Budget, Event, PrivacyGuarantee, Relation
     from nolook.privacy.noise import ByteSource
 
-__all__ = ["GaussianRelease", "OnStep", "Plan", "Release", "for_rows", "for_unit"]
+__all__ = ["GaussianRelease", "OnStep", "Plan", "Release", "for_rows_per_unit", "for_unit"]
 
 #: Called with the name of each step before it starts.
 OnStep: TypeAlias = Callable[[str], None]
@@ -72,10 +72,10 @@ def for_unit(release: Release[_Released_co], unit: Unit) -> Release[_Released_co
 
     Raises ParameterError if there is none.
     """
-    return release if unit.column is None else for_rows(release, unit.max_rows)
+    return release if unit.column is None else for_rows_per_unit(release, unit.max_rows)
 
 
-def for_rows(release: Release[_Released_co], most: int) -> Release[_Released_co]:
+def for_rows_per_unit(release: Release[_Released_co], most: int) -> Release[_Released_co]:
     """Return a release for units of at most that many rows; refuse one without a proof for them."""
     adapted: Callable[[int], Release[_Released_co]] | None = getattr(
         release, "for_rows_per_unit", None

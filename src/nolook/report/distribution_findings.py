@@ -116,8 +116,8 @@ class _Quantiles:
         ends = np.where(np.abs(self.ends) < _LARGEST, self.ends, [-np.inf, np.inf])
         inside, room = np.isfinite(ends).all(axis=1), np.diff(ends / 2.0)[:, 0]
         spread = np.ptp(self.values[inside] / 2.0) if inside.any() else 0.0
-        told = room <= 2.0 * np.maximum(spread, np.abs(self.values / 2.0))
-        return np.where((told | ~inside)[:, np.newaxis], ends, [-np.inf, np.inf])
+        known = room <= 2.0 * np.maximum(spread, np.abs(self.values / 2.0))
+        return np.where((known | ~inside)[:, np.newaxis], ends, [-np.inf, np.inf])
 
     @property
     def inside(self) -> Flags:

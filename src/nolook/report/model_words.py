@@ -216,14 +216,14 @@ class LinearWords:
         known = {one.name: one for one in measures if one.value is not None}
         best = next((known[name] for name in _JUDGED_BY if name in known), Measure("", 0.0, None))
         most, sizes = known.get("p90_error"), "median_error" in known
-        told = most and with_ends(most.value, most.ends)
+        most_with_ends = most and with_ends(most.value, most.ends)
         shown, between = percent(best.value or 0.0, best.ends)
         if sizes:
             shown, between = estimated(best.value, best.ends, "")
         missing = "" if best.name else self.missing
         return self.sentence(
             "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
-            between=between, sizes=sizes, most=told,
+            between=between, sizes=sizes, most=most_with_ends,
         )  # fmt: skip
 
 

@@ -74,15 +74,15 @@ def _labelled(release: Result) -> Any:  # noqa: ANN401 -- of the same class
     for name, factors in interactions(options).items():
         called[name] = ":".join(called.get(each, each) for each in factors)
 
-    def told(value: Any, place: str) -> Any:  # noqa: ANN401 -- any JSON
+    def renamed(value: Any, place: str) -> Any:  # noqa: ANN401 -- any JSON
         if isinstance(value, dict):
             keys = called if place in _KEYED else {}
-            return {keys.get(k, k): told(each, "" if keys else k) for k, each in value.items()}
+            return {keys.get(k, k): renamed(each, "" if keys else k) for k, each in value.items()}
         if isinstance(value, list | tuple):
-            return [told(each, place) for each in value]
+            return [renamed(each, place) for each in value]
         return called.get(value, value) if isinstance(value, str) and place in _NAMES else value
 
-    return from_dict(told(to_dict(release), ""))
+    return from_dict(renamed(to_dict(release), ""))
 
 
 def summary(release: Result) -> Summary:

@@ -59,8 +59,8 @@ def selection_section(selector: PrivateSelector) -> Section:
     if ordered:
         columns["Place"] = [str(place) for place, _ in enumerate(chosen, 1)]
     if ordered and selector.strengths_ is not None:
-        told = [f"{number(one, 2)} standard deviations" for one in selector.strengths_]
-        columns["Stands out by"] = told
+        strengths = [f"{number(one, 2)} standard deviations" for one in selector.strengths_]
+        columns["Stands out by"] = strengths
     offered = count(selector.n_features_in_, "column")
     order = "in the order they were chosen" if ordered else "in the table's order"
     rows = tuple(zip(*columns.values(), strict=True))

@@ -23,7 +23,7 @@ from nolook._numerics import undisturbed
 from nolook._version import __version__
 from nolook.errors import TableError
 from nolook.spark.moving import ByUnit, Identify
-from nolook.spark.workers import count_units, over, read_through, state
+from nolook.spark.workers import count_units, read_through, state, work_at_rows
 from nolook.tables.folding import Foldable
 from nolook.tables.source import Source, attempt
 from nolook.tables.table import DistributedSource, Table
@@ -104,7 +104,7 @@ class Engine(DistributedSource):
         if column is not None and not alone:
             unit = partial(source.of(None).column, name=column)
         names = source.needed(table._design.source_names)
-        return self.collect(partial(over, table.with_source(None), work), names, unit)
+        return self.collect(partial(work_at_rows, table.with_source(None), work), names, unit)
 
     def collect(
         self, work: Callable[[Source, int], Any], names: Sequence[str], unit: Identify | None

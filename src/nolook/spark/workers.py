@@ -17,7 +17,7 @@ from nolook.tables.source import Source
 from nolook.tables.table import Table
 from nolook.tables.units import group_hashes, hashes_of, keyed_hashes
 
-__all__ = ["count_units", "over", "read_through", "row_keys", "state"]
+__all__ = ["count_units", "read_through", "row_keys", "state", "work_at_rows"]
 
 # Odd numbers whose products spread a change over all bits.
 _SPREAD, _STIR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
@@ -52,7 +52,7 @@ class _CheckedRun(Run):
             yield block
 
 
-def over(table: Table, work: Callable[[Table, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
+def work_at_rows(table: Table, work: Callable[[Table, int], Any], source: Source, part: int) -> Any:  # noqa: ANN401
     """Do some work with a table that was sent without its rows, where these are."""
     table = table.with_source(source)
     if table._drawn is not None:

@@ -185,13 +185,13 @@ def _listing(name: str, label: str | None, files: Sequence[tuple[_Values, Place]
     _check_few(name, len(files))
     _check_one_kind(name, [place for _, place in files])
     keys, seen = tuple(files[0][0]), set()
-    for told, place in files:
+    for values, place in files:
         if (same := place.same()) in seen:
             raise TableError(
                 f"{place.name} is in {name} twice, perhaps under another name; list it once"
             )
         seen.add(same)
-        if tuple(told) != keys:
+        if tuple(values) != keys:
             raise TableError(
                 f"{place.name} is not in folders with the columns of other files of "
                 f"{name}; all need NAME=VALUE folders with the same names, or none"
@@ -286,7 +286,7 @@ def _below(top: Place, pattern: tuple[str, ...], shown: str) -> list[tuple[_Valu
             elif _fits(path, pattern):
                 found.append(path)
     return [
-        (_told(path[:-1]), evolve(top, path="/".join((top.path, *path)), name=_shown(shown, path)))
+        (_keys(path[:-1]), evolve(top, path="/".join((top.path, *path)), name=_shown(shown, path)))
         for path in sorted(found)
     ]
 
@@ -308,7 +308,7 @@ def _type_of(entry: os.DirEntry[str]) -> Any:  # noqa: ANN401
     return fs.FileType.File if entry.is_file(follow_symlinks=False) else None
 
 
-def _told(folders: Iterable[str]) -> _Values:
+def _keys(folders: Iterable[str]) -> _Values:
     """Return the columns that the names of folders give, and their values."""
     pairs = (folder.split("=", 1) for folder in folders if "=" in folder)
     return {
@@ -355,7 +355,7 @@ class Folder:
         self._files: list[tuple[File, _Values]] = []
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
-        for told, place in listing.files:
+        for values, place in listing.files:
             file = open_place(place, form, names)
             if not seen:
                 own = file.columns
@@ -365,7 +365,7 @@ class Folder:
                     first, here = (f"{first} (file {n})" for n in (1, len(self._files) + 1))
                 own = _merged(own, file, here, first, optional)
             file.columns = seen.setdefault(file.columns, file.columns)  # once in memory
-            self._files.append((file, told))
+            self._files.append((file, values))
         self._kinds = {column.name: column.type for column in own}
         for key in self._kinds.keys() & {*self.keys}:
             raise TableError(
@@ -384,14 +384,14 @@ class Folder:
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:
         """Yield record batches of the named columns."""
-        for file, told in self._files:
+        for file, values in self._files:
             there = {column.name for column in file.columns}
             asked = [name for name in names if name in there]
             # The rows of a file of which no column is wanted are still to be counted.
             for batch in file.batches(asked or [file.columns[0].name]):
                 columns = [
-                    pa.repeat(raw_texts([told[name]])[0], batch.num_rows)
-                    if name in told
+                    pa.repeat(raw_texts([values[name]])[0], batch.num_rows)
+                    if name in values
                     else _as_declared(batch.column(name), self._kinds[name])
                     if name in there
                     else pa.nulls(batch.num_rows, self._kinds[name])
@@ -403,8 +403,8 @@ class Folder:
         """Return parts of files, or runs of files where there are very many."""
         most = MOST_PARTS // len(self._files)
         pieces = [
-            (changed(part, _alone=False), told)
-            for file, told in self._files
+            (changed(part, _alone=False), values)
+            for file, values in self._files
             for part in file.parts(most)
         ]
         return [changed(self, _files=run) for run in in_runs(pieces, MOST_PARTS)]

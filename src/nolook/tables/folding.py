@@ -265,8 +265,8 @@ class Payment:
         else:
             pay()
 
-    def settle(self) -> None:
-        """Pay, once."""
+    def charge(self) -> None:
+        """Charge the ledger, once."""
         while self.due:
             self.due[0]()
             del self.due[0]  # what could not be paid stays due

@@ -269,7 +269,7 @@ class Table:
             places = [None] if count == 1 else range(count)
             threads = 1 if in_one_block(self._source, self._design) else self.threads
             fold(statistic, [partial(self._weighted, place) for place in places], threads)
-        self._payment.settle()
+        self._payment.charge()
         return statistic
 
     @property
@@ -313,7 +313,7 @@ class Table:
         """
         if self._payment.due:
             self.read_through()
-            self._payment.settle()
+            self._payment.charge()
 
     def read_through(self) -> None:
         """Read all rows in a pass of its own, only to see that they can be read."""

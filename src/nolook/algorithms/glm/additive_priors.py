@@ -60,8 +60,8 @@ def shrink(
     noise = combined.variance * np.eye(len(moments)) + found.squares * residuals * curvature
     ways = np.linalg.solve(noise, curvature @ whitened)
     precision = whitened.T @ curvature @ ways
-    told = ways.T @ moments
-    prior = _likeliest(precision, told, block, shape)
+    products = ways.T @ moments
+    prior = _likeliest(precision, products, block, shape)
     # Errors: nothing was seen of directions that noise hides.
     seen = np.where(hidden_directions(combined.eigenvalues, sigma), 0.0, combined.values)
     honest = (vectors * seen) @ vectors.T @ whitened
@@ -74,7 +74,7 @@ def shrink(
     for one in range(lines, block.max() + 1):
         place = np.flatnonzero(block == one)
         sizes = np.array([prior[place[0]] / shape[place[0]], _STRAIGHT])
-        there, none = _likelihood(posterior, posterior @ told, prior, place, shape, sizes)
+        there, none = _likelihood(posterior, posterior @ products, prior, place, shape, sizes)
         if there - none < _EVIDENCE:
             prior[place] = _STRAIGHT
             posterior = _posterior(precision, prior)
@@ -92,11 +92,11 @@ def _posterior(precision: Matrix, prior: Vector) -> Matrix:
 
 
 def _vague(
-    precision: Matrix, told: Vector, prior: Vector, block: Integers, shape: Vector
+    precision: Matrix, products: Vector, prior: Vector, block: Integers, shape: Vector
 ) -> Vector:
     """Return the largest variance of each entry that is nearly as likely, block by block."""
     posterior = _posterior(precision, prior)
-    mean, vague = posterior @ told, prior.copy()
+    mean, vague = posterior @ products, prior.copy()
     for one in range(block.max() + 1):
         place = np.flatnonzero(block == one)
         own = prior[place[0]] / shape[place[0]]
@@ -107,14 +107,14 @@ def _vague(
     return vague
 
 
-def _likeliest(precision: Matrix, told: Vector, block: Integers, shape: Vector) -> Vector:
+def _likeliest(precision: Matrix, products: Vector, block: Integers, shape: Vector) -> Vector:
     """Return the variances of all entries by the likeliest one of each block."""
     variances = np.full(block.max() + 1, 0.1)
     variances[0] = 1.0
     for _ in range(_ROUNDS):
         prior = variances[block] * shape
         posterior = _posterior(precision, prior)
-        mean, sure = posterior @ told, 1.0 - posterior.diagonal() / prior
+        mean, sure = posterior @ products, 1.0 - posterior.diagonal() / prior
         squares, before = np.bincount(block, mean**2 / shape), variances
         variances = (squares / np.maximum(np.bincount(block, sure), 1e-12)).clip(*_PRIORS)
         if np.abs(np.log(variances / before)).max() < _SETTLED:
@@ -129,9 +129,9 @@ def _likelihood(
     inverse = np.linalg.inv(posterior[np.ix_(place, place)])
     roots, own = np.sqrt(shape[place]), inverse - np.diag(1.0 / prior[place])
     values, vectors = np.linalg.eigh(roots[:, None] * own * roots)
-    told = (vectors.T @ (roots * (inverse @ mean[place]))) ** 2
+    squares = (vectors.T @ (roots * (inverse @ mean[place]))) ** 2
     scaled = sizes[:, None] * np.maximum(values, 0.0)
-    each = told * sizes[:, None] / (1.0 + scaled) - np.log1p(scaled)
+    each = squares * sizes[:, None] / (1.0 + scaled) - np.log1p(scaled)
     return np.asarray(0.5 * each.sum(axis=1))
 
 

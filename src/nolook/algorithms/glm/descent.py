@@ -130,7 +130,7 @@ class Descent:
             model = self.at(theta)
             self.most = release_clip(self.blocks, model, self.mu, self.clip_mu, self.source).most
 
-    def settle(self, seen: Gradients) -> None:
+    def move_constant(self, seen: Gradients) -> None:
         """Move the constant to the mean that the first gradient shows, if it is more than noise.
 
         Classes were counted.
@@ -158,7 +158,7 @@ class Descent:
             progress(f"gradient {taken}")
             seen = seen.and_one(theta, self.gradient(theta, allowance.spend(part)))
             if taken == 1:
-                self.settle(seen)
+                self.move_constant(seen)
             if is_noise(seen, own, self.steps.dispersion):
                 arrivals += 1
                 part *= _GROWTH

@@ -189,8 +189,8 @@ def coefficients(frame: NoisyFrame, theta: Vector, margin: Vector) -> Coefficien
         slopes = (coef[:, None] + widths[:, None] * sides).clip(-largest, largest)
         constant = (intercept + half[0] * scaling.scale[-1] * sides).clip(-largest, largest)
     names = [scaling.names[place] for place in np.flatnonzero(frame.kept)]
-    told = tuple(tuple(names[place] for place in each) for each in sets)
-    return Coefficients(coef, intercept, slopes, constant, clipped, told)
+    named = tuple(tuple(names[place] for place in each) for each in sets)
+    return Coefficients(coef, intercept, slopes, constant, clipped, named)
 
 
 def explained(sums: Noisy, widest: float) -> Measure | None:

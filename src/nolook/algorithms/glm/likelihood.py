@@ -96,9 +96,9 @@ class NoisyLikelihood(NoisyFrame):
         for _ in range(_CORRECTIONS):
             found = known(metric)
             way, vectors = found.combined.theta, found.combined.vectors
-            told = found.variances(np.eye(len(way))) + last(found, self.metric(base + way))
-            told[found.hidden] = 0.0
-            error = np.sqrt((way @ vectors) ** 2 @ told) / max(way @ way, _TINY)
+            variances = found.variances(np.eye(len(way))) + last(found, self.metric(base + way))
+            variances[found.hidden] = 0.0
+            error = np.sqrt((way @ vectors) ** 2 @ variances) / max(way @ way, _TINY)
             metric = self.metric(0.5 * (start + base + (1.0 + QUANTILE * error) * way))
         there = self.metric(base + way)
         turned = ((there.matrix @ vectors) * vectors).sum(axis=0)

@@ -30,8 +30,8 @@ def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Meas
     """
     theta = release.spread.model(release.theta)
     known = coefficients(release, theta, release.margins())
-    told = release.detected and (release.fit.value.sum(axis=1) > 0.0).all()
-    fit = (_pseudo_r2(release), _auc(release)) if told else (None, None)
+    detected = release.detected and (release.fit.value.sum(axis=1) > 0.0).all()
+    fit = (_pseudo_r2(release), _auc(release)) if detected else (None, None)
     return known, {"base_rate": _base_rate(release), "pseudo_r2": fit[0], "auc": fit[1]}
 
 

@@ -58,7 +58,7 @@ class Servers:
                 "operator of one server could use it at the other"
             )
         first, second = (
-            ServerClient(Access(*way), _PATIENCE, told=_tell)
+            ServerClient(Access(*way), _PATIENCE, report=_tell)
             for way in zip(batch.servers, self.token_file, batch.authorities, strict=True)
         )
         with first, second:
