@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ from nolook.report.ledger_status import LedgerStatus
 from nolook.report.model_conclusion import model_conclusion
 from nolook.report.model_findings import model_findings
 from nolook.report.page import render_page
+from nolook.report.reference_levels import reading
 from nolook.report.sections import cautions, in_short
 from nolook.report.sentences import phrase
 from nolook.report.wording import estimated, number, with_error
@@ -83,6 +85,44 @@ def test_a_column_is_told_of_with_its_interval_only_if_its_sign_is_known():
     )
     assert "c has no clear direction (the interval includes 0)." in words
     assert "0.5" not in words
+
+
+def test_terms_that_share_a_column_have_no_sentence_of_their_own():
+    names = ("age", "sex=w", "age2", "age:sex=w", "b", "y")
+    model = a_model([5.0, 4.0, 3.0, 2.0, 1.0], [0.1] * 5, names)
+    derived = {"age2": {"square_of": "age"}, "age:sex=w": {"product_of": ["age", "sex=w"]}}
+    model.read_options_ |= {"categories": {"sex": ["m", "w"]}, "schema": {"columns": derived}}
+    words = said(model)
+    assert words.startswith("y is 1.00 higher where b is 1 higher, other columns held equal")
+    assert words.count("higher") == 2
+    assert "Read the coefficients of age, sex=w, age2 and age:sex=w together" in words
+    assert "for a level in products" in reading(model)
+    model.read_options_["schema"] = {"columns": {"age2": {"missing_of": "age"}}}
+    assert "together" not in said(model)
+
+
+def test_an_additive_model_has_no_curve_of_a_column_that_is_in_another_term():
+    model = fitted(("age", "z", "y"), made_by=nolook.AdditiveRegression())
+    model.curves_ = tuple(evolve(one, straight=False, share=0.5) for one in model.curves_)
+    assert "y follows a curve of age and z." in said(model)
+    model.read_options_["schema"] = {"columns": {"z": {"log_of": "age"}}}
+    assert "a curve of" not in said(model)
+    assert "Read the coefficients of age and z together" in said(model)
+
+
+@pytest.mark.parametrize(
+    ("missing", "levels", "expected"),
+    [
+        ("drop-row", ["A", "B"], "A row with an empty or undeclared value is left out."),
+        ("drop-row", ["A", "B", None], "An undeclared value of edu is a level of its own. A row"),
+        ("zero", ["A", "B", None], "An empty or undeclared value of edu is a level of its own"),
+        ("centre", ["A", "B"], "An empty or undeclared value counts as the column's centre."),
+    ],
+)
+def test_undeclared_values_are_never_the_reference(missing, levels, expected):
+    model = a_model([1.0], [0.1], ("edu=B", "y"))
+    model.read_options_ |= {"missing": missing, "categories": {"edu": levels}}
+    assert expected in reading(model)
 
 
 def test_a_column_counts_by_steps_that_people_can_picture():

@@ -17,7 +17,7 @@ from nolook.formats.files import one_line
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.model_words import at_most, words_of
 from nolook.report.picture import Axis, Picture, Point
-from nolook.report.reference_levels import contrasts
+from nolook.report.reference_levels import contrasts, reading
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import INTERVAL, NOT_KNOWN, estimated, number, with_ends
 
@@ -52,8 +52,7 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     more = [sentence("model.all_levels", names=each) for each in model.level_sets_]
     more += [sentence("model.dropped", names=left_out)] * bool(left_out)
-    reading = (phrase("model.how_to_read_contrasts"),) * bool(compared)
-    notes = (*reading, *about, *more)
+    notes = (*((reading(model),) if compared else ()), *about, *more)
     printed = (phrase("model.method", called=called(model)), shown, *in_short, *more)
     return Section("coefficients", "Coefficients", (), figures, (table,), notes, printed=printed)
 

@@ -15,7 +15,7 @@ from nolook.report.coefficient_findings import by_effect, knows_intervals
 from nolook.report.curve_findings import bent_columns
 from nolook.report.findings import Text
 from nolook.report.model_words import words_of
-from nolook.report.reference_levels import level_labels, sides
+from nolook.report.reference_levels import level_labels, shared_terms, sides
 from nolook.report.sentences import phrase, sentence
 
 __all__ = ["model_certainty", "model_conclusion"]
@@ -54,17 +54,20 @@ def model_certainty(model: PrivateModel) -> tuple[Text, ...]:
 
 def _columns(part: PrivateModel, *, chosen: bool) -> tuple[Text, ...]:
     """Return the associations with the target: the columns with the largest effects, and others."""
-    bent = bent_columns(part)
-    found = [one for one in by_effect(part.coefficients[:-1]) if one.name not in bent]
+    shared = shared_terms(part)
+    bent = [name for name in bent_columns(part) if name not in shared]
+    told = {*bent, *shared}
+    found = [one for one in by_effect(part.coefficients[:-1]) if one.name not in told]
     clear = [one for one in found if one.clear]
     words = [sentence("curves.bent", names=bent, target=words_of(part).target)] if bent else []
     words += _changes(part, clear[:_MOST_TOLD])
     if more := [one.name for one in clear[_MOST_TOLD:]]:
         words.append(sentence("model.more_clear", names=more))
+    words += [sentence("model.shared", names=shared)] * bool(shared)
     ends = {one.name: one.ends for one in found}
     offered = compress(part.scaling_.names, part.considered.tolist())
     unclear = [one.name for one in found if not one.clear]
-    unclear += [name for name in offered if name not in {*ends, *bent}]
+    unclear += [name for name in offered if name not in {*ends, *told}]
     if unclear and not chosen:
         words.append(sentence("model.unclear", names=unclear, known=all(map(ends.get, unclear))))
     return tuple(words)

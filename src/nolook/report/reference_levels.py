@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from itertools import compress
 from os.path import commonprefix
@@ -10,12 +11,15 @@ from typing import Any
 
 from nolook.estimators.base import PrivateModel
 from nolook.report.sentences import phrase
+from nolook.tables.derived import OF_DATES
 from nolook.tables.design import Feature, labels_of
 from nolook.tables.formula import interactions
 from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
 
-__all__ = ["contrasts", "level_labels", "sides"]
+__all__ = ["contrasts", "level_labels", "reading", "shared_terms", "sides"]
+
+_OF_THEIR_OWN = (*OF_DATES, "missing_of")  # they vary where the column itself is held equal
 
 
 def contrasts(model: PrivateModel) -> dict[str, str]:
@@ -58,6 +62,31 @@ def level_labels(read_options: Mapping[str, Any]) -> dict[str, str]:
         for column, levels in check_categories(read_options["categories"]).items()
         for name, level in zip(Feature(column, levels).names, levels[1:], strict=True)
     }
+
+
+def shared_terms(model: PrivateModel) -> list[str]:
+    """Name the columns in use that share a column with another term, such as its square."""
+    options = model.read_options_
+    derived = as_schema(options.get("schema")).derived
+
+    def term(name: str) -> str:
+        return next((each for each in options["categories"] if name.startswith(f"{each}=")), name)
+
+    def sources(name: str) -> set[str]:
+        found = derived.get(name)
+        if found is None or found.function in _OF_THEIR_OWN:
+            return {name}
+        return {each for of in found.of for each in sources(term(of))}
+
+    terms = {name: term(name) for name in compress(model.scaling_.names, model.considered.tolist())}
+    uses = Counter(each for own in {*terms.values()} for each in sources(own))
+    return [name for name, own in terms.items() if max(uses[each] for each in sources(own)) > 1]
+
+
+def reading(model: PrivateModel) -> str:
+    """Explain how to read a contrast, and what becomes of empty cells and undeclared values."""
+    options = model.read_options_
+    return phrase("model.how_to_read_contrasts", options=options, products=interactions(options))
 
 
 def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:
