@@ -74,7 +74,7 @@ def test_groups_that_may_be_the_largest_are_not_told_apart():
     table = nolook.read_table(frame, categories={"a": ["x", "y", "z"]})
     found = nolook.tabulate(table, "a", epsilon=0.5, random_state=0)
     (said,) = found.content().conclusion
-    assert plain(said) == "The largest group is among x and y: their intervals overlap."
+    assert plain(said) == "No group is clearly the largest: the intervals of x and y overlap."
 
 
 def test_the_largest_group_is_one_of_a_declared_level(cli):

@@ -197,7 +197,7 @@ def test_rows_left_out_are_counted_once(estimator, unit, tmp_path):
     table = nolook.read_table(frame, "y", features=list("abc"), unit=unit)
     found = nolook.cross_validate(estimator, table, folds=3, epsilon=1e4)
     assert found.rows.left_out == pytest.approx(300 if unit is None else 100, abs=1)
-    assert "were left out because of missing" in str(found.summary())
+    assert "Left out for missing" in str(found.summary())
     nolook.save(found, tmp_path / "found.json")
     again = nolook.load(tmp_path / "found.json")
     assert again.rows == found.rows

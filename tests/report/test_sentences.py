@@ -37,14 +37,15 @@ ELSEWHERE = {
     (
         "release.lost",
         ("About 40 % of the rows were left out. Missing or undeclared values of these columns can "
-        "cause that: a and b; so can line breaks in a text file's cells (multiline = true). The "
+        "cause that: a and b; so can line breaks in its cells (multiline = true). The "
         "data owner finds them with nolook schema --check TABLE."),
-    ): {"share": "40", "names": ["a", "b"], "guarantee": SimpleNamespace(unit=ROW, of_table="t")},
+    ): {"share": "40", "names": ["a", "b"],
+        "guarantee": SimpleNamespace(unit=ROW, of_table="t.csv"),
+    },
     (
         "release.lost",
         ("About 95 % of the rows were left out. Missing or undeclared values of these columns can "
-        "cause that: x0 (check the words given for them). In a list, only numbers and booleans are "
-        "values."),
+        "cause that: x0 (check the words given for them)."),
     ): {"share": "95", "names": ["x0"], "guarantee": SimpleNamespace(unit=ROW, of_table="")},
     (
         "scores.clearest",
@@ -67,8 +68,9 @@ ELSEWHERE = {
     ): {"model": "who", "here": "row"},
     (
         "tables.associated",
-        ("a and b are associated (Cramér's V 0.2: 0 without an association, at most 1; chi-square "
-        "30, p-value 0.0005 or less; declared levels; the noise is allowed for by simulation)."),
+        ("a and b are associated: the chi-square test of their declared levels, which allows for "
+        "the noise, gives 30 and a p-value of 0.0005 or less. Cramér's V, 0 without an association "
+        "and at most 1, is 0.2."),
     ): {"names": ["a", "b"], "tested": (30.0, 0.0001, 0.2)},
     (
         "tables.levels_found",

@@ -125,7 +125,7 @@ def check_unit(contents: Contents, details: ReleaseDetails | None, path: Path) -
     if known not in {None, unit}:
         raise LedgerError(
             f"the release protects a {unit}; those of the ledger {str(path)!r} protect a {known} "
-            "(create a ledger for each)"
+            "(create a ledger for each; what both spend adds up for people who are in both)"
         )
     if as_line(unit) != unit:
         raise LedgerError(

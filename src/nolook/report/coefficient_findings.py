@@ -16,10 +16,10 @@ from nolook.estimators.result import Coefficient
 from nolook.formats.files import one_line
 from nolook.report.findings import Figure, Section, Table
 from nolook.report.model_words import at_most, words_of
-from nolook.report.picture import Axis, Picture, Point
-from nolook.report.reference_levels import contrasts, reading
+from nolook.report.picture import Axis, Picture, Point, axis
+from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase, sentence
-from nolook.report.wording import INTERVAL, NOT_KNOWN, estimated, number, with_ends
+from nolook.report.wording import INTERVAL, NOT_KNOWN, estimated, with_ends
 
 __all__ = ["MOST_SHOWN", "by_effect", "coefficient_section", "knows_intervals"]
 
@@ -35,9 +35,11 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     figures: tuple[Figure, ...] = ()
     if any(one.ends for one in found) and not model.failed_:
         omitted = MOST_SHOWN if len(found) > MOST_SHOWN else None
-        legend = _about_intervals(model, found)
         caption = words.sentence(
-            "picture_caption", target=words.target, omitted=omitted, legend=legend
+            "picture_caption",
+            target=words.target,
+            omitted=omitted,
+            legend=_about_intervals(model, found),
         )
         change = words.phrase("changed", target=words.target, by_scale=True)
         figures = (Figure(_picture(found, change, words.no_interval), caption),)
@@ -52,7 +54,8 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     more = [sentence("model.all_levels", names=each) for each in model.level_sets_]
     more += [sentence("model.dropped", names=left_out)] * bool(left_out)
-    notes = (*((reading(model),) if compared else ()), *about, *more)
+    reading = phrase("model.how_to_read_contrasts", missing=model.read_options_["missing"])
+    notes = (*(reading,) * bool(compared), *about, *more)
     printed = (phrase("model.method", called=called(model)), shown, *in_short, *more)
     return Section("coefficients", "Coefficients", (), figures, (table,), notes, printed=printed)
 
@@ -69,16 +72,11 @@ def _picture(found: Sequence[Coefficient], change: str, unknown: str) -> Picture
     """
     ordered = by_effect(found)[:MOST_SHOWN]
     limit = _limit([one for one in ordered if one.ends])
-    # A round number on either side of 0, and lines half-way, whose numbers would not fit.
-    decade = 10.0 ** math.floor(math.log10(limit))
-    step = max(s * decade for s in (0.8, 1.0, 2.0, 4.0, 6.0, 8.0) if s * decade <= 0.92 * limit)
-    ticks = [(share * step, number(share * step)) for share in (-1, 0, 1)]
-    ticks += [(share * step, "") for share in (-0.5, 0.5)]
     effects = [with_ends(one.effect, one.effect_ends) for one in ordered]
     return Picture(
         f"The {change}",
         phrase("model.picture_legend"),
-        Axis(change, -limit, limit, tuple(ticks), zero=0.0),
+        evolve(axis(change, -limit, limit), zero=0.0),
         Axis("", -0.5, len(ordered) - 0.5),
         tuple(
             Point(

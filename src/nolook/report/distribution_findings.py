@@ -175,7 +175,6 @@ def quantiles_findings(found: Quantiles) -> Findings:
         found,
         what="quantiles of",
         of=", ".join(found.names),
-        cards=(("Columns", str(len(found.names)), "share the budget equally"),),
         sections=(what_was_found(table, (covered,), *_quantiles_picture(found)),),
         question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
         conclusion=_middles(read, f"{unit.counted}s"),
@@ -220,13 +219,10 @@ def _columns(found: Quantiles) -> list[_Quantiles]:
 
 
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
-    """Give the middle of each column: the quantile of the share nearest to a half."""
-    words: list[Text] = []
-    for read in columns[:_MOST_TOLD]:
-        place = int(np.argmin(np.abs(read.shares - 0.5)))
-        words.append(sentence("release.middle", read=read, counted=counted, place=place))
-    more = len(columns) - _MOST_TOLD
-    return (*words, *((f"{more} more columns are below.",) * (more > 0)))
+    """Give the middle of the first columns: the quantile of the share nearest to a half."""
+    place = int(np.argmin(np.abs(columns[0].shares - 0.5)))
+    about = {"counted": counted, "place": place}
+    return tuple(sentence("release.middle", read=each, **about) for each in columns[:_MOST_TOLD])
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from nolook.report.picture import Picture
 
 __all__ = [
-    "WHY_NOT_PRIVATE",
     "Figure",
     "Findings",
     "Name",
@@ -36,15 +35,6 @@ __all__ = [
     "unseen_levels",
     "unseen_words",
 ]
-
-
-WHY_NOT_PRIVATE = (
-    "a known seed",
-    (
-        "The noise was drawn from a known seed (random_state), so anyone who knows the seed can "
-        "remove it."
-    ),
-)
 
 
 class Name(str):
@@ -210,10 +200,10 @@ class Findings:
     rows: NoisyCount | None
     #: Columns of which a missing value leaves a row out.
     needed: tuple[str, ...]
-    cards: tuple[tuple[str, str, str], ...]
     sections: tuple[Section, ...]
     #: What was asked for; a page leaves out what has no value.
     settings: tuple[tuple[str, str | None], ...]
+    cards: tuple[tuple[str, str, str], ...] = ()
     #: What the table was asked; follows its name.
     question: Text = ""
     #: The answer in a sentence or two, from estimates and their intervals.
@@ -261,7 +251,7 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
         "parts": release.parts,
         "missing": options["missing"],
         "columns": columns_read(options),
-        "dates": dates_of(release),
+        "dates": dates_of(release) if release.coefficients else {},
         "rows": getattr(release, "rows", None),
         "needed": (*dropping, *needed),
     }

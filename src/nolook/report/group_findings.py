@@ -161,7 +161,8 @@ def _p_value(found: float | None) -> str:
 def _amount(found: GroupComparison, value: float, ends: Ends) -> tuple[str, str]:
     """Return a difference and its interval; those of dates are in days."""
     if found.boolean:
-        return percent(value, ends)
+        shown, between = percent(value, ends)
+        return shown.replace("%", "percentage points"), between.removesuffix(" %")
     shown, between = estimated(value, ends)
     days = " days" * (found.value in dates_of(found))
     return f"{shown}{days}", f"{between}{days}"

@@ -198,7 +198,7 @@ class LinearWords:
         limits = getattr(self.model, "target_range_", (0.0, 1.0))  # chances have none
         inverse = getattr(self.model, "inverse", None)
         undone = {} if inverse is None else {
-            "inverse": inverse[0].__name__, "factor": self.model.smearing_}  # fmt: skip
+            "inverse": inverse, "factor": self.model.smearing_}  # fmt: skip
         return self.sentence("predictions", target=self.target, ends=limits, **undone)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nolook.report._templates import template
-from nolook.report.findings import WHY_NOT_PRIVATE, Findings, plain
+from nolook.report.findings import Findings, plain
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cards, cautions, in_short, sections, verdict
 
@@ -15,8 +15,6 @@ def render_page(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> str:
     return template("page.html").render(
         found=found,
         title=found.title or plain(found.headline),
-        private=found.guarantee.private,
-        why=WHY_NOT_PRIVATE[1],
         cards=cards(found),
         cautions=cautions(found),
         short=in_short(found, ledger_status),

@@ -17,7 +17,7 @@ from nolook.tables.formula import interactions
 from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
 
-__all__ = ["contrasts", "level_labels", "reading", "shared_terms", "sides"]
+__all__ = ["contrasts", "level_labels", "shared_terms", "sides"]
 
 _OF_THEIR_OWN = (*OF_DATES, "missing_of")  # they vary where the column itself is held equal
 
@@ -65,28 +65,20 @@ def level_labels(read_options: Mapping[str, Any]) -> dict[str, str]:
 
 
 def shared_terms(model: PrivateModel) -> list[str]:
-    """Name the columns in use that share a column with another term, such as its square."""
+    """Name the terms that share a column with another one, such as its square."""
     options = model.read_options_
     derived = as_schema(options.get("schema")).derived
 
-    def term(name: str) -> str:
-        return next((each for each in options["categories"] if name.startswith(f"{each}=")), name)
-
     def sources(name: str) -> set[str]:
-        found = derived.get(name)
+        column = next((each for each in options["categories"] if name.startswith(f"{each}=")), name)
+        found = derived.get(column)
         if found is None or found.function in _OF_THEIR_OWN:
-            return {name}
-        return {each for of in found.of for each in sources(term(of))}
+            return {column}
+        return {each for of in found.of for each in sources(of)}
 
-    terms = {name: term(name) for name in compress(model.scaling_.names, model.considered.tolist())}
-    uses = Counter(each for own in {*terms.values()} for each in sources(own))
-    return [name for name, own in terms.items() if max(uses[each] for each in sources(own)) > 1]
-
-
-def reading(model: PrivateModel) -> str:
-    """Explain how to read a contrast, and what becomes of empty cells and undeclared values."""
-    options = model.read_options_
-    return phrase("model.how_to_read_contrasts", options=options, products=interactions(options))
+    uses = Counter(each for term in options["features"] for each in sources(term))
+    names = (one.name for one in model.coefficients[:-1])
+    return [name for name in names if max(uses[each] for each in sources(name)) > 1]
 
 
 def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:

@@ -35,7 +35,6 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         scaler,
         what="scales of",
         of=count(scaler.n_features_in_, "column"),
-        cards=(("Columns", str(scaler.n_features_in_), "centred and scaled"),),
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
         question=(": how the values of ", *listed(features, _MOST_NAMED), " are distributed"),

@@ -137,10 +137,8 @@ def curve_cards(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
     """Show the ROC and the precision-recall curve, and how rows are classified."""
-    noise = _shown(curve.auc_, curve.auc_noise_interval_)
     rows = (
         *((*figure, "") for figure in _figures(curve)),
-        ("AUC (interval of the noise only)", *noise, ""),
         ("Pairs in one cell (count half)", f"{number(100.0 * curve.tied_, 2)} %", "", ""),
         *(_at(curve, rate) for rate in _RATES if curve.threshold_at(fpr=rate) < math.inf),
     )
@@ -203,10 +201,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         scored.target,
         what="calibration of",
         of=scored.score,
-        cards=(
-            calibration_card(test),
-            ("Groups", str(len(test.table_.counts)), "between private quantiles"),
-        ),
+        cards=(calibration_card(test),),
         sections=(calibration_section(test, scored.score),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),

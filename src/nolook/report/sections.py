@@ -27,7 +27,7 @@ from nolook.privacy.guarantee import (
     PrivacyGuarantee,
     PureEvent,
 )
-from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Name, Section, Table, Text
+from nolook.report.findings import Findings, Name, Section, Table, Text
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import count, loss_in_words, number, rows_in_words
@@ -74,8 +74,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     guarantee = found.guarantee
     table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
     cost = (
-        f"A privacy loss of epsilon {number(guarantee.epsilon, 6)} and delta "
-        f"{number(guarantee.delta, 6)}."
+        f"A privacy loss of {loss_in_words(guarantee)}."
         if guarantee.private
         else "Nothing is promised, so no ledger counts it."
     )
@@ -122,7 +121,7 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     """List the cards of a page: the guarantee, how many rows were used, the release's own."""
     guarantee, word = found.guarantee, verdict(found.guarantee)
     unit = guarantee.unit
-    cards = [("Privacy", "none", WHY_NOT_PRIVATE[0])]
+    cards = [("Privacy", "none", "nothing is promised")]
     if word is not None:
         cards = [(f"Protection of each {unit.protected}", word, loss_in_words(guarantee))]
     if found.rows is not None:
@@ -155,13 +154,12 @@ def rows_described(found: Findings) -> tuple[str, ...]:
     plainly = " (a number without weights)" * bool(unit.weighting)
     undeclared = rows.undeclared, unit.row_weight * rows.lost_error, unit.counted
     for (number_of, error, noun), why in (
-        (left_out, f"left out because of missing or undeclared values{plainly}"),
-        (undeclared, "used with a value that has no declared level"),
+        (left_out, f"Left out for missing or undeclared values{plainly}"),
+        (undeclared, "Used with a value that has no declared level"),
     ):
         words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"
         if not words.startswith("fewer"):
-            were = "was" if words.startswith("about 1 ") else "were"
-            said.append(f"{words[:1].upper()}{words[1:]} {were} {why}.")
+            said.append(f"{why}: {words}.")
     return tuple(said)
 
 
@@ -263,9 +261,7 @@ def _settings(found: Findings) -> Section:
         ("Columns read", ", ".join(found.columns)),
         ("Rows", guarantee.where),
         ("Missing values", _MISSING.get(found.missing, found.missing)),
-        ("Noise", "from the operating system's entropy")
-        if guarantee.private
-        else ("Not private because of", WHY_NOT_PRIVATE[0]),
+        ("Noise", guarantee.private and "from the operating system's entropy"),
         ("Made with", f"nolook {__version__}"),
     )
     known = tuple((head, value) for head, value in settings if value)

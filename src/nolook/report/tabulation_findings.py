@@ -284,13 +284,11 @@ def tabulation_findings(found: Tabulation) -> Findings:
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     split = ", by ".join(" and ".join(by) for by in tables) or "all rows"
     of = ", ".join(names) if pairs else split
-    kept = len(_shown(found, np.arange(len(found.codes))))
     return findings_of(
         found,
         what="table by" if names else "table of",
         of=of,
         missing=MISSING,
-        cards=(("Groups", f"{kept:,}", f"shown; {len(found.codes) - kept:,} left out"),),
         sections=(*_sections(found, tables, shown, notes, pairs), noise),
         settings=(
             ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
@@ -353,7 +351,6 @@ def description_findings(found: Description) -> Findings:
         what="description of",
         of=count(len(columns), "column"),
         missing=MISSING,
-        cards=(("Columns", str(len(columns)), "share the budget"),),
         sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(phrase("tables.kinds", numbers=len(numbers), others=len(found.by)),),

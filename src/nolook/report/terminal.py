@@ -14,7 +14,7 @@ from rich.text import Text
 from nolook._strength import INDEPENDENT
 from nolook.formats.files import one_line
 from nolook.report._console import STYLES, empty_table, say
-from nolook.report.findings import WHY_NOT_PRIVATE, Findings, Table, plain
+from nolook.report.findings import Findings, Table, plain
 from nolook.report.findings import Text as Words
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.sections import cautions, rows_described, rows_used, sections, verdict
@@ -35,9 +35,6 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     printed = (part for section in shown for part in section.printed)
     # Last, where nobody overlooks it.
     last = (guarantee.in_words(), STYLES[verdict(guarantee)])
-    if not guarantee.private:
-        why = f"NOT PRIVATE: {WHY_NOT_PRIVATE[1]} For experiments with public data only."
-        last = (why, STYLES[None])
     independent = guarantee.private and guarantee.unit.column is None
     return (
         (found.headline, "bold"),
