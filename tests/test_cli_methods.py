@@ -128,7 +128,7 @@ def test_a_method_that_estimates_nothing_says_so_on_the_terminal():
 
 
 def test_the_terminal_names_the_seed_that_took_the_guarantee():
-    assert "NOT PRIVATE: The noise was drawn from a known seed" in printed(fitted(private=False))
+    assert "NOT PRIVATE: nothing is promised" in printed(fitted(private=False))
 
 
 def printed(model) -> str:
