@@ -205,13 +205,14 @@ def share_of(groups: Groups, released: Released, column: int, value: int, known:
         # Of the rows that have it less the share of those known: weights of levels, added up.
         noise = together * (1.0 - known * share) ** 2
         noise += apart * (1.0 - 2.0 * share + known * share**2)
-        noise = np.sqrt(noise) / count
+        noise = noise / count**2
         # As if two more rows had it and two had not (Agresti and Coull 1998).
         effect = _share_effect(released, known, own, count, squared)
         near = ((own / effect + 2.0) / (count / effect + 4.0)).clip(0.0, 1.0)
-        total = np.sqrt(noise**2 + near * (1.0 - near) / (count / effect + 4.0))
+        noise += (0.5 * released.cut) ** 2 * near * (1.0 - near)
+        total = np.sqrt(noise + near * (1.0 - near) / (count / effect + 4.0))
         shown = count > _ENOUGH * np.sqrt(known * (known * together + apart))
-        return _around(share, noise, total, released.deviations).where(shown)
+        return _around(share, np.sqrt(noise), total, released.deviations).where(shown)
 
 
 def _split(
@@ -264,6 +265,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     # Clipping moves all groups alike, and each by which of its rows are far away.
     moved = (own.clipped / clip) ** 2 + effect * own.beyond / size
     noise = variance * (1.0 + 16.0 * inside**2) / size**2 + moved
+    noise += (0.5 * released.cut) ** 2 * spread  # rows cut are half a deviation off
     total = clip * np.sqrt(noise + effect * spread / size)
     mean = _around(center + clip * place, clip * np.sqrt(noise), total, factor)
     summed = center * rows + clip * first

@@ -132,7 +132,7 @@ class Released:
     labels: tuple[tuple[str, ...] | None, ...]  # of the codes of each column
     shrunk: Margins | None = None  # estimates of counts, where pairs are counted again
     squares: Released | None = None  # the same by the squares of survey weights, if there are any
-    cut: float = 0.0  # the share of all survey weight that their bound cuts
+    cut: float = 0.0  # of all survey weight what the bound may cut, over `deviations`
     alike: int = 1  # rows of a unit, at most, that count in full (`design_effects.py`)
     unseen: tuple[int, ...] = ()  # columns whose values do not stand out from the noise
 
@@ -316,7 +316,7 @@ class _Run:
             sums = self.sums()
         deviations = DEVIATIONS[noise_kind(self._release.costs[0])]
         unit, labels = self._table.unit, self._table.code_labels
-        cut = unit.weighting.cut if unit.weighting else 0.0
+        cut = unit.weighting.cut / deviations if unit.weighting else 0.0
         return Released(counts, sums, values, deviations, labels, cut=cut, alike=unit.max_rows)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:

@@ -32,17 +32,20 @@ from nolook.tables import Table
 
 __all__ = ["GAUSSIAN_PART", "PURE_PART", "WeightedRelease", "weighted"]
 
-# Parts of mu, whose squares, two of the first, add up to less than one; and of an epsilon.
-_GAUSSIAN, _PURE = (0.15, 0.977), (0.04, 0.9199)
+# Parts of mu, whose squares add up to less than one; and of an epsilon. The last is the release's.
+_GAUSSIAN, _PURE = (0.15, 0.25, 0.9565), (0.04, 0.08, 0.8799)
 #: Of a mu, for a regression of weighted rows; of an epsilon, for the counts of a distribution.
-GAUSSIAN_PART, PURE_PART = _GAUSSIAN[1], _PURE[1] * SQUARES_PARTS["laplace"][0]
+GAUSSIAN_PART, PURE_PART = _GAUSSIAN[2], _PURE[2] * SQUARES_PARTS["laplace"][0]
 _CALLED = ("histogram of the weights by magnitude", "histogram of the weights over the range found")
 _BINS = 32
 _SHOWS = 5.0  # deviations of its noise by which a bin surely has rows
 _NEAR = 3.0  # by which the bin next to those does
 _LONGEST = 6  # octaves that are looked at together
 _USUAL = (2.0**-20, 2.0**30)  # where weights are looked for that do not stand out
-_CUT = 0.01  # share of the weight that the bound may cut, one deviation of its noise up
+_FAR = 2.0  # what larger weights count as: their mean where the tail is Pareto's, with exponent 2
+_SURELY = 2.0  # deviations of the noise of what the bound may cut
+# Deviations, of as many weights of the bound, that the noise of what follows is taken for.
+_FOLLOWING = 4.0
 
 
 def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: ANN401 -- any that has a mu
@@ -54,7 +57,7 @@ def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: AN
     """
     events, take = release.events(), getattr(release, "for_weights", None)
     pure = all(isinstance(event, PureEvent) for event in events)
-    search, part = _PURE if pure else _GAUSSIAN
+    *searches, part = _PURE if pure else _GAUSSIAN
     rest = None if take is None else take(part)
     if rest is None:
         raise ParameterError(
@@ -65,8 +68,9 @@ def weighted(release: Any, weighting: Weighting) -> WeightedRelease:  # noqa: AN
         )
     kind: type[CountEvent] = PureEvent if pure else GaussianEvent
     costs = [event.epsilon if isinstance(event, PureEvent) else event.mu for event in events]
-    cost = search * (math.fsum(costs) if pure else math.hypot(*costs))
-    return WeightedRelease(rest, tuple(kind(name, cost) for name in _CALLED), weighting.column)
+    cost = math.fsum(costs) if pure else math.hypot(*costs)
+    events = map(kind, _CALLED, (own * cost for own in searches))
+    return WeightedRelease(rest, tuple(events), weighting.column)
 
 
 @frozen
@@ -136,24 +140,18 @@ def _largest(counts: Vector, noise: BinNoise) -> float:
 
 
 def _bound(column: str, counts: Vector, largest: float, sigma: float) -> Weighting:
-    """Return the smallest bound that cuts next to no weight, and what follows from the counts.
+    """Return the bound at which noise and what it may cut balance, and what the counts tell.
 
-    `counts` are of equal bins up to `largest`, with one bin at either end. Weights beyond it, where
-    they stand out, count as in the next octave.
+    `counts` are of equal bins up to `largest`, with one bin at either end. Weights beyond it, most
+    of which noise may hide, count as twice as large. The share cut is an upper bound.
     """
-    beyond = float(counts[-1]) if counts[-1] > _NEAR * sigma else 0.0
-    inner, far = np.maximum(0.0, counts[1:-1]), 1.5 * largest
-    middle = (np.arange(_BINS) + 0.5) * (largest / _BINS)
-    total = max(float(counts[1:-1] @ middle), sigma * largest) + beyond * far
-    ends = (np.arange(_BINS) + 1.0) * (largest / _BINS)
+    counts, ends = counts[1:], (np.arange(_BINS) + 1.0) / _BINS  # in the largest
+    middle = np.append(ends - 0.5 / _BINS, _FAR)
     over = np.maximum(middle - ends[:, None], 0.0)
-    cut = over @ counts[1:-1] + sigma * np.sqrt((over**2).sum(axis=1))  # one deviation up
-    enough = cut <= _CUT * total
-    # The last end cuts nothing of these bins.
-    place = _BINS - 1 if beyond else int(np.argmax(enough))
-    bound = float(ends[place])
-    shares = np.minimum(middle / bound, 1.0)
-    squares = float(inner @ shares**2) + beyond
-    lost = min(max((float(cut[place]) + beyond * (far - bound)) / total, 0.0), 1.0)
-    ratio = squares / max(float(inner @ shares) + beyond, sigma)
-    return Weighting(column, bound, cut=lost, squares=min(max(ratio, 1.0 / _BINS), 1.0))
+    cut = np.maximum(over @ counts, 0.0) + _SURELY * sigma * np.sqrt((over**2).sum(axis=1))
+    place = int(np.argmin(np.hypot(cut, _FOLLOWING * sigma * ends)))
+    shares = np.minimum(middle / ends[place], 1.0)
+    inner = np.maximum(counts, 0.0)
+    lost = min(float(cut[place]) / max(float(counts @ middle), sigma), 1.0)
+    ratio = float(inner @ shares**2) / max(float(inner @ shares), sigma)
+    return Weighting(column, float(ends[place]) * largest, lost, min(max(ratio, 1.0 / _BINS), 1.0))
