@@ -17,6 +17,7 @@ from nolook.report._console import say
 from nolook.report.findings import Section, columns_read, plain
 from nolook.report.ledger_status import amounts
 from nolook.report.sections import cost_table
+from nolook.report.sentences import phrase
 from nolook.report.terminal import print_table
 from nolook.report.wording import count, number
 from nolook.tables import Table as Rows
@@ -35,11 +36,9 @@ def dry_run_section(found: DryRun, ledger: Ledger | None, *, elsewhere: str = ""
         f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
         f"{one_line(guarantee.unit.in_words())}:"
     )
-    balance = elsewhere or _balance(guarantee, ledger)
+    notes = elsewhere or _balance(guarantee, ledger), *_expected(found.release)
     table = evolve(cost_table("", guarantee), caption="Noisy releases")
-    return Section(
-        "costs", "Cost", (within,), tables=(table,), notes=(balance, *_expected(found.release))
-    )
+    return Section("costs", "Cost", (within,), tables=(table,), notes=notes)
 
 
 def print_dry_run(
@@ -64,8 +63,8 @@ def print_dry_run(
 
 def _columns(table: Rows) -> tuple[str, ...]:
     """Return the columns in use: the features, and others with their use."""
-    unit, weighting = table.unit, table.unit.weighting
-    weights = weighting and weighting.column
+    unit = table.unit
+    weights = unit.weighting and unit.weighting.column
     uses = {"target": table.target_name, "survey weights": weights, "unit": unit.column}
     named = (f"{name} ({use})" for use, name in uses.items() if name is not None)
     return (*columns_read(table.read_options()), *named)
@@ -74,19 +73,8 @@ def _columns(table: Rows) -> tuple[str, ...]:
 def _expected(release: object) -> tuple[str, ...]:
     """Return the noise of counts and means by groups."""
     rest = getattr(release, "release", release)  # of rows with survey weights
-    noise, weighted = group_noise(rest), rest is not release
-    if noise is None:
-        return ()
-    most, counted = number(noise.count, 2), "count" + " of one level in a group" * noise.level
-    most += " times the largest weight counted, which is found first" * weighted
-    words = f"In 95 % of draws noise changes a {counted} by at most {most}, regardless of the data"
-    if noise.mean is None:
-        return (f"{words}.",)
-    mean = (
-        f"1,000 rows{' of this weight' * weighted} by at most about {number(noise.mean / 1e3, 2)}"
-    )
-    words += f"; the mean of {mean} standard deviations of the column"
-    return (f"{words}, that of 500 by twice as much.",)
+    weighted, noise = rest is not release, group_noise(rest)
+    return (phrase("dry_run.noise", of=noise, weighted=weighted),) if noise else ()
 
 
 def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
@@ -96,8 +84,8 @@ def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
     cost = converted(guarantee.budget, guarantee.relation, ledger.relation, ledger.path)
     pairs = zip(astuple(ledger.remaining), astuple(cost), strict=True)
     after = (max(0.0, float(Fraction(repr(has)) - Fraction(repr(takes)))) for has, takes in pairs)
-    (epsilon, delta), left = amounts(cost, up=True), amounts(Amount(*after), up=False)
+    charge, left = amounts(cost, up=True), amounts(Amount(*after), up=False)
     return (
-        f"The ledger {one_line(ledger.name)} would be charged epsilon {epsilon}, delta {delta}; "
+        f"The ledger {one_line(ledger.name)} would be charged epsilon {charge[0]}, delta {charge[1]}; "
         f"epsilon {left[0]}, delta {left[1]} would be left."
     )
