@@ -86,6 +86,6 @@ def _balance(guarantee: PrivacyGuarantee, ledger: Ledger | None) -> str:
     after = (max(0.0, float(Fraction(repr(has)) - Fraction(repr(takes)))) for has, takes in pairs)
     charge, left = amounts(cost, up=True), amounts(Amount(*after), up=False)
     return (
-        f"The ledger {one_line(ledger.name)} would be charged epsilon {charge[0]}, delta {charge[1]}; "
-        f"epsilon {left[0]}, delta {left[1]} would be left."
+        f"The ledger {one_line(ledger.name)} would be charged epsilon {charge[0]}, delta "
+        f"{charge[1]}; epsilon {left[0]}, delta {left[1]} would be left."
     )
