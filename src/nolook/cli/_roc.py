@@ -24,7 +24,7 @@ def roc(
 ) -> None:
     """Release the ROC curve of a score, and the area under it.
 
-    The scored model must not itself have been fitted without privacy on these rows.
+    If the score's model was fitted to these rows, it must be a private one.
     """
     points = None if grid is None else read_grid(grid)
 

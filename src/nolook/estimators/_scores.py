@@ -51,8 +51,8 @@ class ScoredEstimator(PrivateFinding):
     _takes_whole = True  # scores of an integer type
 
     caution = (
-        "The scored model must not itself have been fitted without privacy on these rows: such a "
-        "model depends on every row, which this guarantee does not cover."
+        "This guarantee does not cover how the score was made: a model fitted to these rows without "
+        "privacy gives away facts about each of them."
     )
 
     def fit(

@@ -114,7 +114,7 @@ def look(found: Sample) -> Iterator[str]:
     ]
     if alone:
         columns |= {name: columns[name] | {"use": "nothing"} for name in alone}
-        yield f"Only one value in the sampled rows: {listed(alone)}. Drafted as no features."
+        yield f"Only one value in the sampled rows: {listed(alone)}. Drafted as not used."
     yield from _followers(found)
 
 
@@ -148,8 +148,8 @@ def _missing_often(found: Sample) -> Iterator[str]:
     if mostly:
         columns |= {name: columns[name] | {"use": "nothing"} for name in mostly}
         yield (
-            f"Missing in half of the rows or more: {listed(mostly)}. Drafted as no features, since "
-            "a row that lacks one is left out."
+            f"Missing in half of the rows or more: {listed(mostly)}. Drafted as not used, since a "
+            "row without a value is left out."
         )
 
 

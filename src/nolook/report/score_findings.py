@@ -76,7 +76,7 @@ def roc_findings(curve: ROCCurve) -> Findings:
         sections=curve_sections(curve, scored.score),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
-        question=(": how well ", Name(scored.score), " tells ", *two_classes(scored), " apart"),
+        question=(": how well ", Name(scored.score), " tells who has ", *two_classes(scored)),
         conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
         certainty=(noise_and_sampling(curve.privacy_.unit),),
     )
@@ -113,6 +113,7 @@ def _clearest_gap(test: HosmerLemeshow) -> str:
         "scores.clearest",
         about=rows_in_words(float(curve.counts[place]), error, test.privacy_.unit.counted)[0],
         chance=f"{100.0 * curve.prob_pred[place]:.0f}",
+        happened=f"{100.0 * curve.prob_true[place]:.0f}",
         middle=middle,
         more=gaps[place] > 0.0,
         between=between,
