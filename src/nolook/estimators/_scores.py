@@ -51,8 +51,8 @@ class ScoredEstimator(PrivateFinding):
     _takes_whole = True  # scores of an integer type
 
     caution = (
-        "This guarantee does not cover how the score was made: a model fitted to these rows without "
-        "privacy gives away facts about each of them."
+        "This guarantee does not cover how the score was made: a model fitted to this table without "
+        "privacy is not protected."
     )
 
     def fit(
