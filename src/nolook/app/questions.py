@@ -60,7 +60,7 @@ QUESTIONS = {
         Question(
             "fit",
             "What explains a number, or a yes/no outcome?",
-            "A linear or logistic model with intervals. Mark the columns that may explain the outcome.",
+            "A linear or logistic model with intervals. Mark what may explain the outcome.",
             {"target": _VALUES, "features": _ALL},
             ("method", "missing", "select", "delta"),
         ),

@@ -44,11 +44,7 @@ _DATABASES = {".duckdb": "duckdb:", ".db": "duckdb:", ".sqlite": "sqlite:"}
 #: For pages of releases, which hold their own style and load nothing.
 _RELEASED = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 _BUDGET = (
-    (
-        "epsilon",
-        "The total privacy loss of all releases: 1 if the content could harm people, rarely more than 3.",
-        "",
-    ),
+    ("epsilon", "The total privacy loss: 1 if the table could harm people, rarely above 3.", ""),
     ("delta", "With this probability the bound may fail; well below 1 / rows.", "1e-5"),
 )
 Form: TypeAlias = Mapping[str, list[str]]

@@ -51,8 +51,8 @@ class ScoredEstimator(PrivateFinding):
     _takes_whole = True  # scores of an integer type
 
     caution = (
-        "This guarantee does not cover how the score was made: a model fitted to this table without "
-        "privacy is not protected."
+        "This guarantee does not cover how the score was made: a model fitted to this table "
+        "without privacy is not protected."
     )
 
     def fit(
