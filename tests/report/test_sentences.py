@@ -50,11 +50,11 @@ ELSEWHERE = {
     (
         "scores.clearest",
         (
-            "The clearest gap: of about 100 rows with a mean probability of 30 %, 42 % are "
-            "positive, 12 percentage points more (8 to 16; 95 %, all groups together)."
+            "The clearest gap: of about 100 rows with a mean probability of 30 %, 12 percentage "
+            "points more are positive (8 to 16; 95 %, all groups together)."
         ),
     ): {
-        "about": "about 100 rows", "chance": "30", "happened": "42", "middle": "12", "more": True,
+        "about": "about 100 rows", "chance": "30", "middle": "12", "more": True,
         "between": "8 to 16",
     },
     (

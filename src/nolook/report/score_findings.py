@@ -21,7 +21,6 @@ from nolook.report.findings import Findings, Name, Section, Table, Text, finding
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
-    HIDDEN,
     INTERVAL,
     NOT_KNOWN,
     estimated,
@@ -113,7 +112,6 @@ def _clearest_gap(test: HosmerLemeshow) -> str:
         "scores.clearest",
         about=rows_in_words(float(curve.counts[place]), error, test.privacy_.unit.counted)[0],
         chance=f"{100.0 * curve.prob_pred[place]:.0f}",
-        happened=f"{100.0 * curve.prob_true[place]:.0f}",
         middle=middle,
         more=gaps[place] > 0.0,
         between=between,
@@ -223,7 +221,7 @@ def _share_of_positives(test: HosmerLemeshow) -> tuple[float, float]:
 
 def calibration_card(test: HosmerLemeshow) -> tuple[str, str, str]:
     """Show the p-value, if the statistic exceeds what the noise adds to it."""
-    shown = p_value(test.p_value_) if test.statistic_ else HIDDEN
+    shown = p_value(test.p_value_) if test.statistic_ else "not known"
     return "p-value", shown, "small if the probabilities are wrong"
 
 
