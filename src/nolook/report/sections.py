@@ -97,8 +97,7 @@ def _protected(guarantee: PrivacyGuarantee) -> tuple[Text, ...]:
     if column is not None:
         unit = "All rows with the same ", Name(column), f" are one {one}."
     words = attack_in_words(guarantee.epsilon, guarantee.delta, guarantee.relation, one)
-    shared = "The page may be published within this guarantee; its limits are listed below."
-    return (f"{words} {shared}", unit)
+    return (f"{words} The page may be published within this guarantee; its limits are below.", unit)
 
 
 def verdict(guarantee: PrivacyGuarantee) -> Strength | None:
