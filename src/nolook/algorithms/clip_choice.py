@@ -31,7 +31,7 @@ _WEIGHT = 0.5
 _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false one is far away
 
 #: As of :func:`chosen_clip`.
-Clip: TypeAlias = tuple[float, float, float, float]
+Clip: TypeAlias = tuple[float, float, float, float, float]
 
 
 def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) -> Clip:
@@ -48,15 +48,16 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
 
     Returns
     -------
-    clip, clipped, beyond, kurtosis : float
-        `clipped` is how far clipping may move the mean of all rows, as a root mean square, and
-        `beyond` the mean square of how far it moves a row, in clips: both 0 if values stand out
-        beyond the last edge. The kurtosis is that of clipped values, 3 (as of normal ones) where
-        the counts tell nothing.
+    clip, clipped, squared, beyond, kurtosis : float
+        `clipped` is how far clipping may move the mean of all rows, as a root mean square,
+        `squared` is what it takes from the mean square, at most, in squares of the clip, and
+        `beyond` the mean square of how far it moves a row, in clips. Where values stand out beyond
+        the last edge, or none does, they are 0, infinite and 0. The kurtosis is that of clipped
+        values, 3 (as of normal ones) where the counts tell nothing.
     """
     last = noise.farthest(counts, _SURE, _LONGEST)
     if last is None or last == edges.size:
-        return float(edges[_USUAL if last is None else -1]), 0.0, 0.0, _NORMAL_KURTOSIS
+        return float(edges[_USUAL if last is None else -1]), 0.0, np.inf, 0.0, _NORMAL_KURTOSIS
     held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))
     held[:, last + 1 :] = 0.0
     paths, chances = _hidden(float(held[0, last]), counts[last + 1 : -1][:_HIDDEN], noise)
@@ -65,17 +66,18 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     held = np.repeat(held / 2.0, 2, axis=1)
     ends = np.exp2(np.arange(1.0, 2 * HALVES.size + 1.0) / 4.0 + HALVES[0] - 0.5)
     middles = (ends + np.append(0.0, ends[:-1])) / 2.0
-    # By how much all values beyond each end exceed it.
-    excess = _beyond(held * middles) - _beyond(held) * ends
+    # By how much all values beyond each end exceed it, and their squares its own, in each of these.
+    excess, squares = (_beyond(held * middles**n) / ends**n - _beyond(held) for n in (1, 2))
     size = np.sqrt(chances @ excess**2)
     least = 2 * _LEAST + 1
-    best = least + int(np.argmin(np.hypot(error * ends, _WEIGHT * size)[least:]))
+    best = least + int(np.argmin((ends * np.hypot(error, _WEIGHT * size))[least:]))
     clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
     likely, far = chances @ held, middles / ends[best]
-    rows = float(likely.sum())
-    squares, fourths = (float(likely @ np.minimum(far, 1.0) ** power) / rows for power in (2, 4))
-    beyond = float(likely @ np.maximum(far - 1.0, 0.0) ** 2) / rows
-    return clip, clip * float(size[best] / ends[best]) / rows, beyond, fourths / squares**2
+    likely /= (rows := likely.sum())
+    most = np.quantile(squares[:, best], 0.95, weights=chances, method="inverted_cdf")
+    seconds, fourths = (likely @ np.minimum(far, 1.0) ** n for n in (2, 4))
+    beyond = likely @ np.maximum(far - 1.0, 0.0) ** 2
+    return clip, float(clip * size[best] / rows), float(most / rows), beyond, fourths / seconds**2
 
 
 def _beyond(parts: Matrix) -> Matrix:
@@ -94,6 +96,5 @@ def _hidden(shown: float, counts: Vector, noise: BinNoise) -> tuple[Matrix, Vect
     squares = (counts - paths) ** 2 / variances
     fits = -np.sqrt(2.0 * squares) if noise.laplace else -0.5 * squares
     found = (fits - 0.5 * np.log(variances)).sum(axis=1)
-    chances: Vector = np.exp(found - found.max())
-    chances /= chances.sum()
-    return paths, chances
+    chances = np.exp(found - found.max())
+    return paths, chances / chances.sum()

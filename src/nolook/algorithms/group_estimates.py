@@ -124,10 +124,12 @@ class Groups:
             yield own, tuple(row[d] for d in own)
 
 
-def _around(value: Vector, noise: Vector, total: Vector | None, factor: float) -> Estimates:
-    errors = np.full_like(noise, np.nan) if total is None else total, noise
-    ends = (value + sign * factor * error for error in errors for sign in (-1.0, 1.0))
-    return Estimates(*(each.clip(-_LARGEST, _LARGEST) for each in (value, *ends)))
+def _around(
+    value: Vector, noise: Vector, total: Vector, times: float, up: float = 0.0
+) -> Estimates:
+    total, noise = times * total, times * noise
+    ends = value, value - total, value + total + up, value - noise, value + noise + up
+    return Estimates(*(each.clip(-_LARGEST, _LARGEST) for each in ends))
 
 
 def _flat(groups: Groups, margins: dict[Dimensions, Margin]) -> tuple[Vector, Vector]:
@@ -258,8 +260,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     place = first / size
     inside = place.clip(-1.0, 1.0)
     squares = second / size + 0.5 - inside**2  # the variance of the values, in squares of the clip
-    error = 16.0 * (1.0 + (squares + inside**2 - 0.5) ** 2) + 4.0 * inside**2
-    error *= variance / size**2
+    error = (16.0 * (1.0 + (second / size) ** 2) + 4.0 * inside**2) * variance / size**2
     spread = _likely(squares, error, size)
     effect = _mean_effect(groups, released, column, inside, spread)
     # Clipping moves all groups alike, and each by which of its rows are far away.
@@ -274,11 +275,12 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     # Of the values of a group, and 0 for every other row.
     share = (size / released.rows.value).clip(0.0, 1.0)
     sampled = size * (clip * clip * spread + (1.0 - share) * (center + clip * inside) ** 2)
-    sampled *= effect
-    total_sum = _around(summed, noise, np.sqrt(noise**2 + sampled), factor).where(shown)
+    total_sum = _around(summed, noise, np.sqrt(noise**2 + effect * sampled), factor).where(shown)
     sampled = effect * (own.kurtosis - 1.0) * spread**2 / size
-    deviation = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor)
-    return count, missing, mean, total_sum, deviation.where(deviation.noise_low > 0.0).roots(clip)
+    square = _around(squares, np.sqrt(error), np.sqrt(error + sampled), factor, own.squared)
+    # Where clipping may take twice what is surely left, too little is known.
+    square = square.where(square.noise_low > own.squared / 2.0)
+    return count, missing, mean, total_sum, square.roots(clip)
 
 
 def _values(
@@ -315,11 +317,10 @@ def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
     known = np.isfinite(own)
     if not known.any():
         return own
-    usual = float(np.average(own[known], weights=size[known] ** 2))
+    usual = np.average(own[known], weights=size[known] ** 2)
     least = max(usual, 1e-4) / 50.0
-    between = np.average((own[known] - usual) ** 2 - error[known], weights=size[known])
-    trust = max(float(between), 0.0) / (max(float(between), 0.0) + error)
-    return np.asarray(np.maximum(usual + trust * (own - usual), least))
+    between = np.average((own[known] - usual) ** 2 - error[known], weights=size[known]).clip(0.0)
+    return np.asarray(np.maximum(usual + between / (between + error) * (own - usual), least))
 
 
 def quantiles_of(

@@ -73,8 +73,8 @@ class Times:
 
     def cells(self) -> Cells:
         """Return the number of events and of censored times in each cell."""
-        counts = [self.forests.distribution(place).counts for place in (0, 1)]
-        return np.diff(counts[0], prepend=0.0), np.diff(counts[1], prepend=0.0)
+        events, censored = np.diff([self.forests.distribution(n).counts for n in (0, 1)], prepend=0)
+        return events, censored
 
     def noisy(self, exact: Cells, generator: Generator) -> Cells:
         """Return cells of repeated releases of exact ones, shape (repeats, cells)."""

@@ -117,6 +117,7 @@ class ColumnSums:
     #: The last axis holds the sums of 1, t and t^2 - 1/2, in rows; the variance is that of t.
     moments: Margins
     clipped: float  # how far clipping may move the mean of all rows, as a root mean square
+    squared: float  # how much it takes from the mean square, at most, in squares of the clip
     beyond: float  # the mean square of how far it moves a row, in clips
     kurtosis: float  # of the clipped values of all rows, about the center
 
@@ -400,11 +401,10 @@ class _Run:
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
-            (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], math.sqrt(2.0)
+            (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], 2.0**0.5
             error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
             error *= math.sqrt(max(each.groups for each in self._grouped))
-            pairs = zip(noisy, edges, strict=True)
-            self.clips = [chosen_clip(counts, own, noise, error) for counts, own in pairs]
+            self.clips = [*map(partial(chosen_clip, noise=noise, error=error), noisy, edges)]
         return self._values(cells) if release.spread else {}
 
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
