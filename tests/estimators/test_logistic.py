@@ -418,3 +418,17 @@ def test_the_word_for_the_positive_class_is_in_the_sentence(classes):
     assert "The chance of Abschluss = ja, " in str(model.summary())
     assert ("Positive class", "ja") in model.content().settings
     assert "The chance of y, " in str(nolook.LogisticRegression(8.0).fit(X, y).summary())
+
+
+def test_the_interval_of_the_pseudo_r2_covers_sampling():
+    """The noise alone leaves a tenth of the width at this budget."""
+
+    def fit(rows, seed, epsilon):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(rows, 2))
+        y = generator.random(rows) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0]))
+        return nolook.LogisticRegression(epsilon=epsilon, random_state=seed).fit(X, y)
+
+    true = fit(200_000, 0, 20.0).pseudo_r2_
+    ends = np.array([fit(1_000, seed, 300.0).pseudo_r2_interval_ for seed in range(1, 41)])
+    assert ((ends[:, 0] <= true) & (true <= ends[:, 1])).sum() >= 34

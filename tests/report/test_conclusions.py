@@ -176,7 +176,10 @@ def test_per_cents_are_those_of_the_mean():
     ends = [float(end) for end in found[2].split(" to ")]
     assert ends == pytest.approx([100 * math.expm1(0.31), 100 * math.expm1(0.39)], abs=1.0)
     assert "<b>income</b> has no clear direction (the interval includes 0)." in words
-    assert "accounts for 12.5 % of the deviance of visits from its mean (10.0 to 15.0 %)" in words
+    assert (
+        "accounts for 12.5 % of the deviance of visits from its mean (noise: 10.0 to 15.0 %)"
+        in words
+    )
 
 
 def test_a_falling_mean_is_lower_and_at_most_by_all_of_it():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import re
 from pathlib import Path
@@ -15,10 +16,12 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from nolook.algorithms.glm.error_inference import CutErrors
+from nolook.report.exports import exported
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
-from nolook.report.model_words import words_of
+from nolook.report.model_words import MEASURES, words_of
 from nolook.report.terminal import print_findings
+from tests.report.golden_pages import counting
 from tests.report.hand_made import (
     OPTIONAL,
     Choosy,
@@ -233,9 +236,7 @@ def test_the_headline_is_sizes_of_errors_or_what_else_is_known():
     half = "half of the predictions of income are off by at most 1.50 (1.25 to 1.75)"
     assert f"{half}, 90 % by at most 3.75 (3.50 to 4.00)." in printed(a_model())
     assert f"{half}." in printed(without(a_model(), "p90_error_", "p90_error_interval_"))
-    explained = (
-        "In the training data the model accounts for 81 % of the variance of income (75 to 88 %)"
-    )
+    explained = "the model accounts for 81 % of the variance of income (noise: 75 to 88 %)"
     model = without(a_model(), *(name for name in FIT if "error" in name))
     assert explained in printed(model)
 
@@ -266,3 +267,17 @@ def test_a_chosen_column_may_have_the_coefficient_0():
     model = choosing(a_model(), 0, 1)
     model.coef_[0] = 0.0
     assert [one.name for one in model.coefficients[:-1]] == ["age", "height"]
+
+
+@pytest.mark.parametrize("make", [a_model, counting])
+def test_nothing_of_the_noise_only_stands_under_a_total_interval(make):
+    model = make()
+    table = section(model, "fit").tables[0]
+    noise = {MEASURES[one.name][2] for one in model.measures if one.noise_only}
+    apart = {row[0] for row in table.rows if "(noise: " in row[1]}
+    assert apart == noise
+    assert apart
+    for head, value, small in model_findings(model).cards:
+        assert ("R²" in value or "Deviance" in head) == small.startswith("noise: 0.")
+    for one in json.loads(exported(model, "json"))["measures"]:
+        assert ("noise_interval" in one) == (one["name"] in {"r2", "rmse", "deviance_explained"})

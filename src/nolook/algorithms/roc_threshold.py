@@ -25,8 +25,8 @@ _FALSE_POSITIVES, _TRUE_NEGATIVES = np.array([0, 0, -1, 1]), np.array([0, 0, 1, 
 class Classified:
     """The classification of rows if those with a score above a threshold are called positive.
 
-    Numbers of rows have 95 % intervals of the noise, rates those of noise and sampling. A rate is
-    None where the noise may be all of its denominator: then nothing is known of it.
+    Numbers of rows and rates have 95 % intervals of noise and sampling. A rate is None where the
+    noise may be all of its denominator: then nothing is known of it.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def classified(curve: RocCurve, threshold: float) -> Classified:
 
     def rows(terms: Integers) -> Measure:
         value = max(0.0, float(terms @ fitted))
-        room = NORMAL_95 * math.sqrt(max(0.0, float(terms @ noise @ terms)))
+        room = NORMAL_95 * math.sqrt(max(0.0, float(terms @ total @ terms)))
         return Measure(value, max(0.0, value - room), value + room)
 
     def ratio(above: Integers, others: Integers) -> Measure | None:

@@ -53,6 +53,6 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
     if not reading.quiet:
         value, error = rows_in_words(counter.rows_.value, counter.rows_.error, unit.counted)
         of_table = f" of {table}" if (table := counter.privacy_.of_table) else ""
-        counted = f"Counted privately: {value}{of_table} (standard error {error})."
+        counted = f"Counted privately: {value}{of_table} (standard error of the noise: {error})."
         tell(counted, counter.privacy_.in_words())
     return max(1, round(counter.rows_.value / unit.row_weight))

@@ -108,9 +108,8 @@ class PrivateEstimator(Declared, Result):
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Measures of quality, as far as the method estimates them."""
-        ends = ("", "_interval")
         return tuple(
-            Measure.of(name, *(getattr(self, f"{name}{end}_") for end in ends))
+            Measure.of(name, getattr(self, f"{name}_"), getattr(self, f"{name}_interval_"))
             for name in self._measured
         )
 
@@ -436,14 +435,13 @@ class PrivateModel(PrivateEstimator):
         low, high = np.array([one.ends or (np.nan, np.nan) for one in found]).T
         # Without an interval nothing is known of a coefficient.
         values = np.array([one.value if one.ends else np.nan for one in found])
-        names = [one.name for one in found]
-        columns = {"column": names, "coefficient": values, "low": low, "high": high}
+        made = {"column": [c.name for c in found], "coefficient": values, "low": low, "high": high}
         ratio = self.regression._ratio
         if not ratio:
-            return columns | {"times_scale": [one.effect if one.ends else np.nan for one in found]}
+            return made | {"times_scale": [one.effect if one.ends else np.nan for one in found]}
         ends = {ratio: values, f"{ratio}_low": low, f"{ratio}_high": high}
         # That of the intercept, the last, is no ratio.
-        return columns | {n: exponential(np.append(own[:-1], np.nan)) for n, own in ends.items()}
+        return made | {n: exponential(np.append(own[:-1], np.nan)) for n, own in ends.items()}
 
 
 class PrivateRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]

@@ -93,7 +93,7 @@ class CrossValidation(Result):
     def measures(self) -> tuple[Measure, ...]:
         """The mean over folds."""
         mean = self.mean
-        known = (None, None) if mean is None else (mean.value, mean.interval)
+        known = (mean.value, mean.interval) if mean else (None, None)
         return (Measure(self.measure.lower(), *known),)
 
     def _columns(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ class LogisticRegression(ClassifierMixin, GeneralisedLinearModel):  # type: igno
         McFadden's pseudo-R2 and the area under the ROC curve on the training rows, from a noisy
         histogram of the model's own scores in 16 bins. None if not distinguishable from noise.
     pseudo_r2_interval_, auc_interval_ : ndarray of shape (2,) or None
-        95 % intervals: `pseudo_r2_interval_` covers only the noise, `auc_interval_` also sampling.
+        95 % intervals, for noise and sampling.
     scaling_ : Scaling
         Centre, scale and range of each column, found privately; the target, last, is in log-odds.
     detected_ : bool

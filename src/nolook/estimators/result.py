@@ -42,21 +42,26 @@ Ends: TypeAlias = tuple[float, float] | Vector
 
 @frozen
 class Measure:
-    """One measure of a release's quality, with its 95 % interval; None where it is not known."""
+    """One measure of a release's quality, with its 95 % interval; None where it is not known.
+
+    `noise_only` marks a measure of the training rows themselves, whose interval is of the noise.
+    """
 
     name: str
     value: float | None
     ends: Ends | None
+    noise_only: bool = False
 
     @classmethod
     def of(cls, name: str, value: float | None, ends: Ends | None) -> Self:
         """Return a measure; a share that may be any is not known."""
-        return cls(name, None, None) if any_share(ends) else cls(name, value, ends)
+        known = (None, None) if any_share(ends) else (value, ends)
+        return cls(name, *known, name in {"r2", "rmse", "deviance_explained"})
 
 
 def any_share(ends: Ends | None) -> bool:
     """Tell whether an interval is that of a share, and holds all of them."""
-    return ends is not None and (ends[0], ends[1]) == (0.0, 1.0)
+    return ends is not None and (*ends,) == (0.0, 1.0)
 
 
 @frozen
@@ -76,7 +81,7 @@ class Coefficient:
     @property
     def clear(self) -> bool | None:
         """Whether the interval leaves out 0; None if there is none."""
-        return None if self.ends is None else bool(self.ends[0] > 0 or self.ends[1] < 0)
+        return None if self.ends is None else not self.ends[0] <= 0 <= self.ends[1]
 
 
 @frozen(repr=False)

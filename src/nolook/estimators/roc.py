@@ -208,9 +208,8 @@ class ROCCurve(ScoredEstimator):
         -------
         Classified
             The threshold used, the confusion matrix, sensitivity, specificity, predictive values,
-            accuracy and F1, each with a 95 % interval (`value`, `low`, `high`), for numbers of rows
-            only of the noise. A rate is None if the number of rows it is a share of is not
-            distinguishable from noise.
+            accuracy and F1, each with a 95 % interval (`value`, `low`, `high`). A rate is None if
+            the number of rows it is a share of is not distinguishable from noise.
         """
         return classified(self._fitted(), check_threshold(threshold))
 

@@ -13,7 +13,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.catalogue import called
 from nolook.estimators.result import Result, Summary, frame
 from nolook.report.findings import Table, Text, plain
-from nolook.report.model_words import MEASURES, words_of
+from nolook.report.model_words import MEASURES, measured, words_of
 from nolook.report.reference_levels import contrasts
 from nolook.report.sentences import phrase
 from nolook.report.summary import summary_of
@@ -203,8 +203,7 @@ def _both(found: Comparison) -> Table:
     rows = [("Method", *map(called, parts)), ("Used", *map(_rows, found.models))]
     for measures in zip(*(part.measures for part in parts), strict=True):
         if any(one.value is not None for one in measures):
-            shown = (with_ends(one.value, one.ends) for one in measures)
-            rows.append((MEASURES[measures[0].name][2], *shown))
+            rows.append((MEASURES[measures[0].name][2], *map(measured, measures)))
     rows.append(("Privacy", *(loss_in_words(model.privacy) for model in found.models)))
     return Table("How they were made, and how well they fit", ("", *found.names), tuple(rows))
 

@@ -53,8 +53,9 @@ def _json(found: Any) -> str:  # noqa: ANN401
         "certainty": [*map(plain, content.certainty)],
         "rows": content.rows and {"value": content.rows.value, "error": content.rows.error},
         "measures": [
-            {"name": each.name, "value": _known(each.value), "interval": _known(each.ends)}
-            for each in found.measures
+            {"name": one.name, "value": _known(one.value)}
+            | {f"{'noise_' * one.noise_only}interval": _known(one.ends)}
+            for one in found.measures
         ],
         "columns": {name: [*map(_known, each)] for name, each in found._columns().items()},
         "read_options": found.read_options,

@@ -36,6 +36,7 @@ __all__ = [
     "WORDS",
     "LinearWords",
     "at_most",
+    "measured",
     "positive_class",
     "words_of",
 ]
@@ -158,7 +159,7 @@ class LinearWords:
             head, short, _ = MEASURES[one.name]
             head = f"{head} (training data)"
             shown, small = estimated(one.value, one.ends, f"interval {self.no_interval}")
-            known = head, f"{short} {shown}".lstrip(), small
+            known = head, f"{short} {shown}".lstrip(), f"{'noise: ' * one.noise_only}{small}"
             found.append((head, "unknown", self.missing) if one.value is None else known)
         return tuple(found)
 
@@ -178,13 +179,12 @@ class LinearWords:
                 "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
             )
             return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
-        hidden = self.missing, self.no_interval
-        rows = []
-        for one in measures:
-            known = estimated(one.value, one.ends, self.no_interval)
-            rows.append((MEASURES[one.name][2], *(hidden if one.value is None else known)))
-        heads = ("Measure", "Estimate", INTERVAL)
-        table, about = Table(self.phrase("fit_caption"), heads, tuple(rows)), self.about_measures()
+        rows = tuple(
+            (MEASURES[one.name][2], self.missing if one.value is None else measured(one))
+            for one in measures
+        )
+        heads = "Measure", f"Estimate ({INTERVAL})"
+        table, about = Table(self.phrase("fit_caption"), heads, rows), self.about_measures()
         note = (about, " ", *((limits,) if isinstance(limits, str) else limits))
         return Section("fit", heading, tables=(table,), notes=(note,), printed=(table, about))
 
@@ -216,14 +216,12 @@ class LinearWords:
         known = {one.name: one for one in measures if one.value is not None}
         best = next((known[name] for name in _JUDGED_BY if name in known), Measure("", 0.0, None))
         most, sizes = known.get("p90_error"), "median_error" in known
-        most_with_ends = most and with_ends(most.value, most.ends)
-        shown, between = percent(best.value or 0.0, best.ends)
-        if sizes:
-            shown, between = estimated(best.value, best.ends, "")
-        missing = "" if best.name else self.missing
+        one = best.value or 0.0, best.ends
+        shown, between = estimated(*one, "") if sizes else percent(*one)
         return self.sentence(
-            "how_good", target=self.target, one=self.one, missing=missing, shown=shown,
-            between=between, sizes=sizes, most=most_with_ends,
+            "how_good", target=self.target, one=self.one, sizes=sizes, shown=shown,
+            between=f"{'noise: ' * best.noise_only}{between}", most=most and measured(most),
+            missing="" if best.name else self.missing,
         )  # fmt: skip
 
 
@@ -304,6 +302,11 @@ def positive_class(model: Any) -> str | None:  # noqa: ANN401 -- models of numbe
     own = str(last[0]) if last and isinstance(last[0], str) else None
     word: str | None = model.read_options.get("positive", own)
     return word
+
+
+def measured(one: Measure) -> str:
+    """Return a measure with its interval, called noise if it leaves out sampling."""
+    return with_ends(one.value, one.ends).replace("(", f"({'noise: ' * one.noise_only}")
 
 
 def at_most(share: float) -> str:

@@ -143,7 +143,8 @@ def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
     )
     heads = "Measure", "Value", INTERVAL, "Positive if the score is above"
     table = Table("The curve in a few numbers", heads, rows)
-    notes = (noise_and_sampling(curve.privacy_.unit, f"{INTERVAL}s"),)
+    noise = f"The noise of the AUC alone: {_shown(curve.auc_, curve.auc_noise_interval_)[1]}."
+    notes = noise_and_sampling(curve.privacy_.unit, f"{INTERVAL}s"), noise
     pictures = _roc_picture(curve, of), _precision_picture(curve, of)
     return what_was_found(table, notes, *pictures), *_classifications(curve)
 
@@ -275,7 +276,8 @@ def calibration_picture(test: HosmerLemeshow, of: str) -> Picture:
 
 
 def _rows_in_words(counted: PrivateDistribution) -> tuple[str, str]:
-    rows, room = counted.rows, NORMAL_95 * math.sqrt(counted.noise.rows_variance)
+    rows = max(0.0, counted.rows)
+    room = NORMAL_95 * math.sqrt(counted.noise.rows_variance + counted.sampled * rows)
     return estimated(rows, (max(0.0, rows - room), rows + room))
 
 

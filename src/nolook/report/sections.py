@@ -126,7 +126,7 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     if found.rows is not None:
         about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
         used = about.removesuffix(f" {unit.counted}s")
-        cards.append((f"{unit.counted.capitalize()}s used", used, f"standard error {error}"))
+        cards.append((f"{unit.counted.capitalize()}s used", used, f"noise: standard error {error}"))
     return *cards, *found.cards
 
 

@@ -96,3 +96,11 @@ def test_a_report_compares_with_the_mean_and_a_file_keeps_the_sets(tmp_path):
     assert again.level_sets_ == model.level_sets_
     said = " ".join(str(again.summary()).split())
     assert "higher for cut_Ideal than for the mean of the 3 levels of cut" in said
+
+
+def test_columns_with_curves_are_left_as_they_are():
+    X, y = rows()
+    model = nolook.AdditiveRegression(epsilon=10.0, random_state=0)
+    model.fit(X, y + 3.0 * X["size"] ** 2)
+    assert not all(curve.straight for curve in model.curves_)
+    assert model.level_sets_ == ()

@@ -8,7 +8,7 @@ Where each slope gets less by the mean of all, and the intercept more, predictio
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,25 +31,25 @@ def level_sets(frame: NoisyFrame) -> list[list[int]]:
     Their names begin alike, up to one of the characters _.: and, as far as noise shows, each is
     0 or 1 and they add up to 1. Of sets within one another the largest is returned.
     """
-    names = [name for name, kept in zip(frame.scaling.names, frame.kept, strict=False) if kept]
+    if any(frame.curves):
+        return []
+    names = [*compress(frame.scaling.names, frame.kept)]
     center, scale = (one[:-1][frame.kept] for one in (frame.scaling.center, frame.scaling.scale))
     # One, and each feature, as sums of the entries of a whitened row.
-    one, *features = (
-        np.vstack((np.eye(1, 1 + len(names)), np.c_[center, np.diag(scale)])) @ frame.spread.back
-    )
+    ways = np.vstack((np.eye(1, 1 + len(names)), np.c_[center, np.diag(scale)]))
+    one, *features = ways @ frame.spread.back
     begun: dict[str, list[int]] = {}
     for place, (name, own) in enumerate(zip(names, features, strict=True)):
         # Names with = are those of a declared category, whose first level is left out.
-        other = "=" in name or any(frame.curves) or not _vanishes(frame, own, own - one, np.inf)
+        other = "=" in name or not _vanishes(frame, own, own - one, np.inf)
         for cut in () if other else re.finditer("(?<=.)[_.:]", name):
             begun.setdefault(name[: cut.start()], []).append(place)
     found: list[list[int]] = []
     for places in sorted(begun.values(), key=len, reverse=True):
         rest = np.sum([features[place] for place in places], axis=0) - one
-        new = len(places) > 1 and {*chain(*found)}.isdisjoint(places)
-        if new and _vanishes(frame, rest, rest, _SHARPEST):
+        if {*chain(*found)}.isdisjoint(places) and _vanishes(frame, rest, rest, _SHARPEST):
             found.append(places)
-    return found
+    return [each for each in found if len(each) > 1]
 
 
 def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bool:

@@ -35,7 +35,7 @@ def logistic_model(release: NoisyLogistic) -> tuple[Coefficients, dict[str, Meas
     return known, {"base_rate": _base_rate(release), "pseudo_r2": fit[0], "auc": fit[1]}
 
 
-def _base_rate(release: NoisyLogistic) -> Measure:
+def _base_rate(release: NoisyLogistic) -> Measure | None:
     """Share of class 1 from the classes' balance; its interval covers noise and sampling."""
     rows = release.scaling.rows
     share = 0.5 + 0.5 * float(release.balance.value[0]) / rows.value
@@ -43,8 +43,7 @@ def _base_rate(release: NoisyLogistic) -> Measure:
     variance = (0.5 * release.balance.sigma / rows.value) ** 2
     variance += ((share - 0.5) * rows.error / rows.value) ** 2
     variance += rate * (1.0 - rate) * release.squares / rows.value
-    interval = share + QUANTILE * np.sqrt(variance) * np.array([-1.0, 1.0])
-    return Measure(rate, *interval.clip(0.0, 1.0).tolist())
+    return _measure(share, float(np.sqrt(variance)), 0.0, 1.0, np.inf)
 
 
 def _middles(release: NoisyLogistic) -> Vector:
@@ -63,9 +62,10 @@ def _pseudo_r2(release: NoisyLogistic) -> Measure | None:
     scores = _middles(release)
     losses = np.stack([-log_expit(-scores), -log_expit(scores)])
     constant = -np.log(classes / classes.sum())[:, None]
-    total = float((constant * counts).sum())
-    ratio = float((losses * counts).sum()) / total
-    error = release.fit.sigma * float(np.linalg.norm(losses - ratio * constant)) / total
+    total = (constant * counts).sum()
+    ratio = float((losses * counts).sum() / total)
+    variance = release.fit.sigma**2 + release.squares * counts.clip(0.0)
+    error = float(np.sqrt((variance * (losses - ratio * constant) ** 2).sum()) / total)
     return _measure(1.0 - ratio, error, -np.inf, 1.0, _WIDEST_R2)
 
 
@@ -76,9 +76,8 @@ def _auc(release: NoisyLogistic) -> Measure | None:
     below = (np.cumsum(counts[0]) - 0.5 * counts[0]) / negatives
     above = 1.0 - (np.cumsum(counts[1]) - 0.5 * counts[1]) / positives
     area = float(counts[1] @ below) / positives
-    squares = ((above - area) ** 2).sum() / negatives**2
-    squares += ((below - area) ** 2).sum() / positives**2
-    noise = release.fit.sigma * float(np.sqrt(squares))
+    squares = ((above - area) / negatives) ** 2 + ((below - area) / positives) ** 2
+    noise = release.fit.sigma * np.sqrt(squares.sum())
     error = float(np.hypot(noise, area_error(area, *(classes[::-1] / release.squares))))
     return _measure(area, error, 0.0, 1.0, _WIDEST_AUC)
 
