@@ -238,6 +238,7 @@ def test_laplace_noise_needs_no_delta():
     [
         ({"by": "city"}, "by names 'city'"),
         ({"by": "cost"}, "by names 'cost', which has no declared levels"),
+        ({"by": "cost"}, "to group dates month_of or year_of"),
         ({"by": ["ward", "sex", "dead", "cost"]}, "at most 3"),
         ({"by": ["ward", "ward"]}, "by"),
         ({"by": "ward", "mean": "sex"}, "mean names 'sex', a category"),

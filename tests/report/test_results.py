@@ -24,7 +24,7 @@ from sklearn.pipeline import make_pipeline
 import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS, SELECTORS
-from nolook.report.exports import exported
+from nolook.report.exports import _latex, exported
 from nolook.report.findings import Table
 from nolook.report.sections import sections
 from nolook.report.terminal import print_table
@@ -384,3 +384,12 @@ def test_an_area_that_may_be_any_is_not_exported():
     assert "not known" in str(curve.summary())
     assert "0 to 100" not in str(curve.summary())
     assert "0.00 to 1.00" not in str(curve.summary())
+
+
+def test_no_sign_of_a_name_is_a_command_or_another_character_in_latex():
+    names = ("<16", ">=65", 'a|b "c"', "1_2 & 5 % {x}~^\\")
+    shown = _latex(Table("t", ("Age", *names), (("x", *"1234"),)))
+    heads = shown.splitlines()[3]
+    assert r"Age & \textless{}16 & \textgreater{}=65 & a\textbar{}b \char34{}c\char34{} & " in heads
+    end = r"1\_2 \& 5 \% \{x\}\textasciitilde{}\textasciicircum{}\textbackslash{} \\"
+    assert heads.endswith(end)

@@ -189,8 +189,8 @@ def coded_columns(
         if labels[name] is None:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r}, which has no declared levels "
-                f"({usage_hint('categories', {name: ['A', 'B']})}; to group numbers, declare a "
-                f"column with bins_of = {name!r} and borders in a schema)"
+                f"({usage_hint('categories', {name: ['A', 'B']})}; to group numbers, a schema has "
+                f"a column with bins_of = {name!r} and borders, to group dates month_of or year_of)"
             )
     for parameter, name in numbers:
         if labels[name] is not None and name not in booleans:

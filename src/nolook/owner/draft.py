@@ -95,7 +95,7 @@ _NOTES = {
     "category": 'a feature once it has levels; other values are "..."; undeclared = "missing" '
     "does without this level",
     "date": "days since 1970-01-01",
-    "identifier": 'not a feature; use = "unit" protects all rows of a patient or household',
+    "identifier": 'not a feature; use = "unit" for a patient or household, not for a line number',
     "text": "not a feature",
 }
 

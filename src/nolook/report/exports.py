@@ -19,10 +19,14 @@ from nolook.tables.schema import as_schema
 
 __all__ = ["exported"]
 
-_LATEX = re.compile(rf"[&%$#_{{}}~^\\{BARS}]")
 _MARKDOWN = re.compile(r"[\\`*_|<>\[\]]")
-_SPECIAL = {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
-_SPECIAL |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumerate(BARS, start=1)}
+# In the fonts that LaTeX has by default "<" is another character, and '"' a command of babel.
+_LATEX = {sign: rf"\{sign}" for sign in "&%$#_{}"}
+_LATEX |= {
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\char34{}",
+}  # fmt: skip
+_LATEX |= {bar: rf"\rule{{.4em}}{{{place / 8:g}em}}" for place, bar in enumerate(BARS, start=1)}
 
 
 def exported(found: Any, form: str) -> str:  # noqa: ANN401 -- a result
@@ -94,7 +98,7 @@ def _in_markdown(text: str) -> str:
 
 
 def _in_latex(text: str) -> str:
-    return _LATEX.sub(lambda found: _SPECIAL.get(found[0], "\\" + found[0]), text)
+    return text.translate(str.maketrans(_LATEX))
 
 
 def _markdown(table: Table) -> str:
@@ -107,8 +111,8 @@ def _markdown(table: Table) -> str:
 def _latex(table: Table) -> str:
     heads, *rows = (" & ".join(map(_in_latex, row)) + r" \\" for row in table.texts())
     columns = "l" + "r" * (len(table.heads) - 1)
-    head = [f"% {one_line(table.caption)}", rf"\begin{{tabular}}{{{columns}}}", r"\hline"]
-    return "\n".join([*head, heads, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])
+    start = f"% {one_line(table.caption)}\n\\begin{{tabular}}{{{columns}}}"
+    return "\n".join([start, r"\hline", heads, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])
 
 
 _FORMS = {"md": (_in_markdown, _markdown), "latex": (_in_latex, _latex)}
