@@ -98,7 +98,7 @@ def _in_markdown(text: str) -> str:
 
 
 def _in_latex(text: str) -> str:
-    return text.translate(str.maketrans(_LATEX))
+    return "".join(_LATEX.get(sign, sign) for sign in text)
 
 
 def _markdown(table: Table) -> str:
@@ -110,7 +110,7 @@ def _markdown(table: Table) -> str:
 
 def _latex(table: Table) -> str:
     heads, *rows = (" & ".join(map(_in_latex, row)) + r" \\" for row in table.texts())
-    columns = "l" + "r" * (len(table.heads) - 1)
+    columns = f"l{'r' * (len(table.heads) - 1)}"
     start = f"% {one_line(table.caption)}\n\\begin{{tabular}}{{{columns}}}"
     return "\n".join([start, r"\hline", heads, r"\hline", *rows, r"\hline", r"\end{tabular}", ""])
 
