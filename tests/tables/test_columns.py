@@ -124,6 +124,25 @@ def test_levels_in_pandas_columns(cells, levels, rows, numbers_of):
     check_levels(pd.DataFrame({"c": cells}), levels, rows, numbers_of, missing="zero")
 
 
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        ({"true": ["ja"], "false": ["nein"]}, [1, 0, 0, 1, 1, 0, 0, 0]),
+        ({"true": ["ja"], "false": ["..."]}, [1, 0, 0, 1, 1, 0, 0, 0]),
+        ({"true": ["false"], "false": ["true"]}, [0, 0, 1, 0, 0, 0, 0, 0]),
+        ({}, [1, 0, 0, 1, 0, 0, 0, 0]),
+    ],
+)
+def test_booleans_among_other_objects_are_those_of_a_declared_boolean(words, rows):
+    cells = pd.Series([True, None, False, np.True_, "ja", "nein", 2.5, [1]], dtype=object)
+    schema = {"columns": {"smokes": {"type": "boolean", **words}}}
+    frame = pd.DataFrame({"smokes": cells})
+    table = nolook.read_table(frame, False, schema=schema, missing="zero")
+    np.testing.assert_array_equal(np.concatenate([*table.batches()], axis=1)[0], rows)
+    given = nolook.read_table(frame, False, schema=schema, missing="drop-row").batches()
+    assert sum(each.shape[1] for each in given) == (5 if "ja" in str(words) else 3)
+
+
 def test_a_categorical_without_levels_is_called_that():
     cells = pd.DataFrame({"c": pd.Categorical(["u", "v"]), "y": [1.0, 2.0]})
     with pytest.raises(nolook.TableError, match="has type categorical") as caught:
@@ -373,7 +392,7 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({"categories": {"city": []}}, ParameterError, "at least one name"),
         ({"categories": {"city": ["A", "A"]}}, ParameterError, "each name once"),
         ({"categories": {"city": [1.5]}}, ParameterError, "a list of strings"),
-        ({"categories": {"n": ["A"]}}, ParameterError, "levels of 'n' is A, but the table has"),
+        ({"categories": {"n": ["A"]}}, ParameterError, "levels of 'n' is A, which no cell can be"),
         ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "is not a feature"),
         ({"target": "n", "categories": {"n": [1]}}, TableError, "target names 'n'"),
         (

@@ -226,7 +226,9 @@ def check_what_types_decide(name, kind, rows):
             conversion(of_type(cells.type), declared)
         return
     if kind not in TEXTS and name in {"one class", "category"}:
-        with pytest.raises(ParameterError, match=f"but the table has {in_words(cells.type)} there"):
+        with pytest.raises(
+            ParameterError, match=f"column is of type {in_words(cells.type)} in the table"
+        ):
             conversion(of_type(cells.type), declared)
         words = ("true", "false") if kind == "bool" else ("1", "0")
         changed = {"true": words[:1]} if name == "one class" else {"levels": words}

@@ -169,7 +169,7 @@ def test_numbers_may_have_the_signs_of_their_file():
         (
             "a",
             {"b": {"type": "boolean", "true": ["ja"], "false": ["..."]}},
-            "true of 'b' is ja, but",
+            "true of 'b' is ja, which no cell",
         ),
     ],
 )

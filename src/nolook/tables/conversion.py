@@ -199,8 +199,10 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
         made, convert = conversion(evolve(column, type=kind.value_type), declared)
         return made, partial(by_word, convert)
     # Booleans have two values by type, whatever words are declared for texts.
-    own = wanted == words == "boolean" and OTHERS not in declared.false
-    own = own and not any(fits(word, words) for word in declared.true)
+    own = wanted == "boolean" and not any(fits(word, wanted) for word in declared.true)
+    if own and column.declared == "object":  # whose booleans are these words
+        declared = evolve(declared, true=(*declared.true, "true"), false=(*declared.false, "false"))
+    own &= words == wanted and OTHERS not in declared.false
     if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
     made, way, possible = _WAYS[wanted]
@@ -227,17 +229,14 @@ def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
 
 def _check_words(column: Column, declared: ColumnSchema) -> None:
     """Refuse declared words that no cell of a column's type can be, or that are one value there."""
-    kind = in_words(column.type)
-    levels = [*declared.spellings]
-    groups: list[tuple[str, tuple[str, ...]]] = [("levels", (level,)) for level in levels]
-    if declared.type == "boolean":
-        others = OTHERS in declared.false
-        groups = [("true", declared.true), ("false", declared.true if others else declared.false)]
-    for name, words in groups:
-        if not any(fits(word, kind) for word in words):
+    kind, levels = in_words(column.type), declared.spellings
+    groups = [("levels", (level,)) for level in levels]
+    marks = [("true", declared.true), ("false", declared.false)]
+    for name, words in marks if declared.type == "boolean" else groups:
+        if not any(word == OTHERS or fits(word, kind) for word in words):
             raise ParameterError(
-                f"{name} of {column.name!r} is {', '.join(words)}, but the table has {kind} "
-                "there; expected words that its cells can be"
+                f"{name} of {column.name!r} is {', '.join(words)}, which no cell can be, since the "
+                f"column is of type {kind} in the table (declare words that it can have)"
             )
     if kind in {"integer", "number"} and len({*map(number_of, levels)}) < len(levels):
         raise ParameterError(f"levels of {column.name!r} has one number twice; expected each once")
@@ -312,9 +311,9 @@ def _escaped(text: str) -> str:
 
 def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[Any, Any]:  # noqa: ANN401
     """Return the places of cells among words, null elsewhere, and which cells say another word."""
-    numbers = partial(_written_numbers, declared=declared)
     cells = readable(trimmed(cells)) if in_words(cells.type) == "text" else cells
-    found = places(cells, (*words, "", *declared.missing), numbers)
+    wanted = *words, "", *declared.missing
+    found = places(cells, wanted, partial(_written_numbers, declared=declared))
     other = pc.and_(has_value(cells), found.is_null())
     return pc.if_else(pc.less(found, len(words)), found, None), other
 
@@ -357,7 +356,7 @@ def days_of(times: Any, origin: str) -> Any:  # noqa: ANN401
 
 
 def _days(origin: str) -> int:
-    return (date.fromisoformat(origin) - date(1970, 1, 1)).days
+    return date.fromisoformat(origin).toordinal() - 719_163  # the number of 1970-01-01
 
 
 def _times(cells: Any, pattern: str) -> tuple[Vector, Flags]:  # noqa: ANN401
@@ -408,6 +407,7 @@ def civil_days(year: Integers, month: Integers, day: Integers) -> tuple[Integers
 
 
 # What cells become by their declared type: the type they have then, how, and from which types.
+_WORDS = (TEXT, _to_levels, ("text",))
 _DATES = (pa.float64(), _to_days, ("text", "date", "date and time"))
 _NUMBERS = (pa.float64(), _to_numbers, ("text", "integer", "number"))
 _WAYS: dict[str, tuple[Any, Callable[..., Any], tuple[str, ...]]] = {
@@ -417,8 +417,8 @@ _WAYS: dict[str, tuple[Any, Callable[..., Any], tuple[str, ...]]] = {
     "category": (TEXT, _to_levels, ("text", "integer", "number", "boolean")),
     "date": _DATES,
     "datetime": _DATES,
-    "identifier": (TEXT, _to_levels, ("text",)),
-    "text": (TEXT, _to_levels, ("text",)),
+    "identifier": _WORDS,
+    "text": _WORDS,
 }
 # Declared types that change nothing in columns of a type: booleans are numbers known to be 0 or 1.
 _NEVER_READ = ("identifier", "text")
@@ -449,7 +449,7 @@ def two_classes(
     if own.type == "boolean":
         classes = [own.true, own.false]
     elif negative is None and not classes and isinstance(positive, str):
-        classes = [TRUE, FALSE] if same(positive, *TRUE, *FALSE) else []
+        classes = [TRUE, FALSE] * same(positive, *TRUE, *FALSE)
     find = partial(_class, classes=classes, kind=kind, column=column.name)
     yes = find("positive", positive)
     if negative is None and len(classes) != 2:
