@@ -27,6 +27,8 @@ from nolook.tables.folding import Rows
 
 __all__ = [
     "BINS",
+    "LONGEST",
+    "SHOWS",
     "FirstLook",
     "FoundRange",
     "find_range",
@@ -40,8 +42,8 @@ BINS = 48
 _MAGNITUDES = 2 / 3  # share of the first histogram: what it misses, the second cannot find
 _ROOM = 0.25  # on either side of a range, in its width, within the range of the first histogram
 _STEP = math.sqrt(2.0)  # between the numbers of rows that are tried in the end
-# Deviations of noise by which a column's values surely stand out, of so many bins together.
-_SHOWS, _LONGEST = 5.0, 6
+#: Deviations of noise by which a column's values surely stand out, of so many bins together.
+SHOWS, LONGEST = 5.0, 6
 
 
 @frozen
@@ -112,7 +114,7 @@ def first_look(counts: Vector, noise: BinNoise) -> FirstLook:
     width = (fit.high - fit.low) / (BINS - 2)
     low, high = magnitude_edges()
     within = np.where((low >= fit.low) & (high <= fit.high), counts, 0.0)
-    found = noise.farthest(within, _SHOWS, _LONGEST) is not None
+    found = noise.farthest(within, SHOWS, LONGEST) is not None
     return FirstLook(float((fit.low - width)[0]), float(width[0]), rows, found)
 
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from nolook._language import parameter_name
-from nolook._unit import RowsPerUnit, check_rows_per_unit
+from nolook._unit import RowsPerUnit, Weighting, check_rows_per_unit
 from nolook._validation import check_choice, check_count, check_delta, check_epsilon, one_line
-from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART
+from nolook.algorithms.tabulation import tabulation
+from nolook.algorithms.weights import GAUSSIAN_PART, PURE_PART, weighted
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS, MODELS
 from nolook.estimators.result import Result, Summary
 from nolook.estimators.tukey import TukeyRegressor
-from nolook.planning.curves import Range, curve_of
+from nolook.planning.curves import WIDEST, Curve, Range, curve_of
+from nolook.planning.noise import GroupNoise, group_noise
 from nolook.privacy.accounting import gaussian_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget
 
@@ -48,11 +50,14 @@ PLANNED = {
 }
 # Quantiles are read off distributions, which share the budget.
 _CURVES = {"quantiles": "ecdf", "tabulate": "describe"}
-_PURE = frozenset({*PLANNED}) - MODELS.keys()
+_GROUPED = frozenset({"describe", "tabulate"})
+_PURE = frozenset({*PLANNED}) - MODELS.keys() - _GROUPED
 _SHARED = frozenset({"ecdf", "quantiles", "describe", "tabulate"})
 _WEIGHTED = _SHARED | {"compare-groups", "survival", "linear", "additive"}
 _WEIGHTED |= {*PLANNED} & {*CLASSIFIERS, *COUNTS}
 
+# Standard deviations: a mean of more noise is not shown.
+_SHOWN = 1 / 3
 _MOST_ROWS, _MOST_COLUMNS = 2**34, 2**20
 # Where the smallest epsilon is looked for, so many steps a decade.
 _FROM, _DECADES, _STEPS = 0.01, 4, 40
@@ -261,6 +266,8 @@ class _Shape:
         # Rows of a unit that count in full are not independent: no interval is given.
         if curve is None or (self.max_rows > 1 and name in _LINES[:3]):
             return None
+        if self.method in _GROUPED:
+            return self._of_groups(name, epsilon, curve)
         if self.method in _PURE:
             shared = self.max_rows * (self.columns if self.method in _SHARED else 1)
             part = PURE_PART if self.weighted else 1.0
@@ -268,6 +275,29 @@ class _Shape:
         mu = gaussian_mu(Budget(epsilon, self.delta)) / self.max_rows
         mu *= GAUSSIAN_PART if self.weighted else 1.0
         return curve.at(rows=self.rows, columns=self.columns, mu=mu)
+
+    def _of_groups(self, name: str, epsilon: float, curve: Curve) -> Range | None:
+        """Return the error of a mean by the noise that a dry run states, or that of a quartile."""
+        own, alone = self._noise(name, epsilon, self.columns), self._noise(name, 1.0, 1)
+        likely = own.deviation / self.rows
+        found: Range | None = Range(likely / 2.0, likely, 2.0 * likely)
+        if name == "quantile":
+            likely = 0.0
+            found = curve.at(**{"epsilon times rows": own.blocks / alone.blocks * self.rows})
+        if likely > _SHOWN or (self.method == "describe" and self.rows <= own.seen):
+            return Range(WIDEST, WIDEST, WIDEST)
+        # A group may be all rows that have values, or a part of them.
+        return evolve(found, high=WIDEST) if found and self.rows <= 2.0 * own.seen else found
+
+    def _noise(self, name: str, epsilon: float, columns: int) -> GroupNoise:
+        """Return the noise of a release of what a measure is of."""
+        numbers, described = [*range(1, columns + 1)], self.method == "describe"
+        read = [numbers if described or name == each else [] for each in ("error", "quantile")]
+        groups = [()] if described else [(0,)]
+        release: Any = tabulation(Budget(epsilon, self.delta), "add-remove", [(0,)], groups, *read)
+        if self.weighted:
+            release = weighted(release, Weighting(""))
+        return cast("GroupNoise", group_noise(release.for_rows_per_unit(self.max_rows)))
 
 
 def _smallest(shape: _Shape, name: str, most: float) -> float | None:

@@ -36,7 +36,7 @@ def dry_run_section(found: DryRun, ledger: Ledger | None, *, elsewhere: str = ""
         f"{number(guarantee.epsilon)}, delta = {number(guarantee.delta)}, protecting a "
         f"{one_line(guarantee.unit.in_words())}:"
     )
-    notes = elsewhere or _balance(guarantee, ledger), *_expected(found.release)
+    notes = elsewhere or _balance(guarantee, ledger), *_expected(found)
     table = evolve(cost_table("", guarantee), caption="Noisy releases")
     return Section("costs", "Cost", (within,), tables=(table,), notes=notes)
 
@@ -70,10 +70,10 @@ def _columns(table: Rows) -> tuple[str, ...]:
     return (*columns_read(table.read_options()), *named)
 
 
-def _expected(release: object) -> tuple[str, ...]:
+def _expected(found: DryRun) -> tuple[str, ...]:
     """Return the noise of counts and means by groups."""
-    rest = getattr(release, "release", release)  # of rows with survey weights
-    weighted, noise = rest is not release, group_noise(rest)
+    release = found.release
+    weighted, noise = hasattr(release, "release"), group_noise(release, found.table)
     return (phrase("dry_run.noise", of=noise, weighted=weighted),) if noise else ()
 
 
