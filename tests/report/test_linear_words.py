@@ -281,3 +281,9 @@ def test_nothing_of_the_noise_only_stands_under_a_total_interval(make):
         assert ("R²" in value or "Deviance" in head) == small.startswith("noise: 0.")
     for one in json.loads(exported(model, "json"))["measures"]:
         assert ("noise_interval" in one) == (one["name"] in {"r2", "rmse", "deviance_explained"})
+
+
+def test_filled_gaps_are_shown():
+    model = a_model()
+    model.read_options_["missing"] = "centre"
+    assert "each gap is filled with its column's private centre" in shown(model)

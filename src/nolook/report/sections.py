@@ -55,7 +55,11 @@ _MECHANISMS: dict[type[Event], str] = {
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
 _COUNT = "number of rows"  # as events call it
-_MISSING = {"drop-row": "drop-row (rows with any are left out)", "zero": "zero (they count as 0)"}
+_MISSING = {
+    "drop-row": "drop-row (rows with any are left out)",
+    "zero": "zero (they count as 0)",
+    "centre": "centre (each gap is filled with its column's private centre)",
+}
 
 
 def sections(found: Findings) -> tuple[Section, ...]:
@@ -170,8 +174,14 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     all_rows, names = rows.left_out + rows.value, [*found.needed, *filter(None, [unit.column])]
     if rows.left_out - 2.0 * rows.lost_error < _MUCH * all_rows:
         return ()
-    share = f"{100.0 * rows.left_out / all_rows:.0f}"
-    return (phrase("release.lost", share=share, names=names, guarantee=found.guarantee),)
+    return (
+        phrase(
+            "release.lost",
+            share=f"{100.0 * rows.left_out / all_rows:.0f}",
+            names=names,
+            guarantee=found.guarantee,
+        ),
+    )
 
 
 def _guarantee(guarantee: PrivacyGuarantee) -> Section:
@@ -263,5 +273,5 @@ def _settings(found: Findings) -> Section:
         ("Noise", guarantee.private and "from the operating system's entropy"),
         ("Made with", f"nolook {__version__}"),
     )
-    known = tuple((head, value) for head, value in settings if value)
+    known = tuple(one for one in settings if one[1])
     return Section("settings", "How it was made", settings=known)
