@@ -286,4 +286,4 @@ def test_nothing_of_the_noise_only_stands_under_a_total_interval(make):
 def test_filled_gaps_are_shown():
     model = a_model()
     model.read_options_["missing"] = "centre"
-    assert "each gap is filled with its column's private centre" in shown(model)
+    assert "a gap counts as its column's private centre" in shown(model)

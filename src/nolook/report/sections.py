@@ -54,11 +54,10 @@ _MECHANISMS: dict[type[Event], str] = {
     BoundedRangeEvent: "exponential mechanism, one choice after another",
 }
 _NEIGHBOURS = {"add-remove": "one {} added or removed", "replace": "one {} replaced by another"}
-_COUNT = "number of rows"  # as events call it
 _MISSING = {
     "drop-row": "drop-row (rows with any are left out)",
     "zero": "zero (they count as 0)",
-    "centre": "centre (each gap is filled with its column's private centre)",
+    "centre": "centre (a gap counts as its column's private centre)",
 }
 
 
@@ -174,14 +173,8 @@ def _much_lost(found: Findings) -> tuple[str, ...]:
     all_rows, names = rows.left_out + rows.value, [*found.needed, *filter(None, [unit.column])]
     if rows.left_out - 2.0 * rows.lost_error < _MUCH * all_rows:
         return ()
-    return (
-        phrase(
-            "release.lost",
-            share=f"{100.0 * rows.left_out / all_rows:.0f}",
-            names=names,
-            guarantee=found.guarantee,
-        ),
-    )
+    share = f"{100.0 * rows.left_out / all_rows:.0f}"
+    return (phrase("release.lost", share=share, names=names, guarantee=found.guarantee),)
 
 
 def _guarantee(guarantee: PrivacyGuarantee) -> Section:
@@ -210,11 +203,11 @@ def costs(guarantee: PrivacyGuarantee) -> tuple[tuple[str | float, ...], ...]:
     pure = [event.epsilon for event in events if isinstance(event, PureEvent)]
     weights = next((kind for kind in (gaussian, pure) if len(kind) == len(events)), [])
     total = sum(weights)
-    shares = [weight / total for weight in weights] if total > 0 else [0.0] * len(events)
+    shares = [weight / total for weight in weights] if total else [0.0] * len(events)
     alike: dict[tuple[str, str, str], list[float]] = {}
     for event, share in zip(events, shares, strict=True):
         # A count is of units where these count once each.
-        name = f"number of {guarantee.unit.counted}s" if event.name == _COUNT else event.name
+        name = event.name.replace("number of rows", f"number of {guarantee.unit.counted}s")
         alike.setdefault((name, *_mechanism_and_cost(event)), []).append(share)
     return tuple(
         (f"{name}, {len(own)} times" if len(own) > 1 else name, mechanism, cost)
@@ -273,5 +266,5 @@ def _settings(found: Findings) -> Section:
         ("Noise", guarantee.private and "from the operating system's entropy"),
         ("Made with", f"nolook {__version__}"),
     )
-    known = tuple(one for one in settings if one[1])
+    known = tuple((head, value) for head, value in settings if value)
     return Section("settings", "How it was made", settings=known)
