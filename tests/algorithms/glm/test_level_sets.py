@@ -1,4 +1,4 @@
-"""Columns that are all levels of one category: differences from the levels' mean."""
+"""Columns that are all levels of one category: differences from the mean of the rows' levels."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def rows(seed=0, shares=(0.2, 0.3, 0.5)):
 @pytest.mark.parametrize("make", [nolook.LinearRegression, nolook.LogisticRegression])
 def test_differences_from_the_mean_have_intervals_that_hold(make):
     held, size = [], []
-    true = np.array([*EFFECTS.values()]) - np.mean([*EFFECTS.values()])
+    shares = np.array([0.2, 0.3, 0.5])
+    true = np.array([*EFFECTS.values()]) - shares @ [*EFFECTS.values()]
     for seed in range(4):
         X, y = rows(seed)
         target = y
@@ -33,7 +34,7 @@ def test_differences_from_the_mean_have_intervals_that_hold(make):
             target = (y + 4 * np.random.default_rng(seed).normal(size=ROWS) > np.median(y)) * 1.0
         model = make(epsilon=3.0, random_state=seed).fit(X, target)
         assert model.level_sets_ == (tuple(EFFECTS),)
-        assert abs(model.coef_[:3].sum()) < 1e-9
+        assert abs(shares @ model.coef_[:3]) < 0.05
         low, high = model.coef_interval_[:3].T
         held += ((low <= true) & (true <= high)).tolist()
         size += ((high - low) / 2).tolist()
@@ -41,6 +42,14 @@ def test_differences_from_the_mean_have_intervals_that_hold(make):
     assert max(size) < 0.8
     if make is nolook.LinearRegression:
         assert sum(held) >= 11
+
+
+def test_a_rare_level_takes_no_interval_from_others():
+    X, y = rows(shares=(0.03, 0.37, 0.6))
+    model = nolook.LinearRegression(epsilon=3.0, random_state=0).fit(X, y)
+    assert model.level_sets_ == (tuple(EFFECTS),)
+    low, high = model.coef_interval_[1:3].T
+    assert max(high - low) < 0.4
 
 
 def test_predictions_do_not_change_with_the_names():
@@ -95,7 +104,7 @@ def test_a_report_compares_with_the_mean_and_a_file_keeps_the_sets(tmp_path):
     again = nolook.load(tmp_path / "m.json")
     assert again.level_sets_ == model.level_sets_
     said = " ".join(str(again.summary()).split())
-    assert "higher for cut_Ideal than for the mean of the 3 levels of cut" in said
+    assert "higher for cut_Ideal than for the average over the 3 levels of cut" in said
 
 
 def test_columns_with_curves_are_left_as_they_are():

@@ -2,7 +2,8 @@
 
 Such columns add up to 1 in every row, so that only differences of their slopes are known. They are
 recognised by how their public names begin and by the released second moments: post-processing.
-Where each slope gets less by the mean of all, and the intercept more, predictions stay as they are.
+Where each slope gets less by the mean of all, weighted by their levels' rows, and the intercept
+more, predictions stay as they are.
 """
 
 from __future__ import annotations
@@ -34,10 +35,7 @@ def level_sets(frame: NoisyFrame) -> list[list[int]]:
     if any(frame.curves):
         return []
     names = [*compress(frame.scaling.names, frame.kept)]
-    center, scale = (one[:-1][frame.kept] for one in (frame.scaling.center, frame.scaling.scale))
-    # One, and each feature, as sums of the entries of a whitened row.
-    ways = np.vstack((np.eye(1, 1 + len(names)), np.c_[center, np.diag(scale)]))
-    one, *features = ways @ frame.spread.back
+    one, *features = _ways(frame) @ frame.spread.back
     begun: dict[str, list[int]] = {}
     for place, (name, own) in enumerate(zip(names, features, strict=True)):
         # Names with = are those of a declared category, whose first level is left out.
@@ -52,6 +50,12 @@ def level_sets(frame: NoisyFrame) -> list[list[int]]:
     return [each for each in found if len(each) > 1]
 
 
+def _ways(frame: NoisyFrame) -> Matrix:
+    """Return one, and each feature, as sums of one and of features in scales."""
+    center, scale = (one[:-1][frame.kept] for one in (frame.scaling.center, frame.scaling.scale))
+    return np.vstack((np.eye(1, 1 + len(center)), np.c_[center, np.diag(scale)]))
+
+
 def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bool:
     """Tell whether two such sums may have the mean product 0: with noise of at most `most`."""
     noise = _DEVIATIONS * frame.gram_sigma * np.linalg.norm(left) * np.linalg.norm(right)
@@ -61,11 +65,10 @@ def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bo
 
 def turned(frame: NoisyFrame) -> Matrix:
     """Return the map of a model of (1, x), in scales, to the one with differences for each set."""
-    center, scale = (one[:-1][frame.kept] for one in (frame.scaling.center, frame.scaling.scale))
-    mapped = np.eye(len(center) + 1)
-    for each in level_sets(frame):
-        lines, own = np.add(each, 1), scale[[*each]]
-        mean = 1.0 / (len(each) * own)  # of the slopes in their own units
-        mapped[np.ix_(lines, lines)] -= np.outer(own, mean)
-        mapped[0, lines] += (1.0 - center[[*each]].sum()) * mean
+    ways, back = _ways(frame), frame.spread.back
+    mapped = np.eye(len(ways))
+    for lines in (np.add(each, 1) for each in level_sets(frame)):
+        rows = (ways[lines] @ back @ frame.gram @ back[0]).clip(1.0)  # of each level
+        mean = rows / (rows.sum() * ways[lines, lines])  # of the slopes in their own units
+        mapped[:, lines] -= np.outer(ways[lines].sum(axis=0) - ways[0], mean)
     return mapped
