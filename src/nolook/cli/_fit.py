@@ -31,8 +31,8 @@ _OTHER_SEED = 2**32
         "I(age**2) + sex*ward', instead of --target and --features.",
         f"--method {'|'.join(('auto', *MODELS))}": "Method of the fit.",
         "--select K|auto": "First choose this many columns, privately.",
-        f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments, and "
-        f"kendall above {MOST_BY_MOMENTS} columns.",
+        f"--selector {'|'.join(SELECTORS)}": "Method of the choice; by default moments with a "
+        f"delta and at most {MOST_BY_MOMENTS} columns, otherwise kendall.",
         "--split S": "Share of epsilon for choosing them; 0.2 if not given.",
         "-k K|auto": "For linear: keep only this many columns, chosen from the same release.",
         "--straight A,B,C": "For additive models: columns with straight lines only.",
