@@ -78,7 +78,7 @@ def test_pages_name_the_positive_class(tmp_path):
         nolook.save(found, tmp_path / f"{place}.json")
         for each in (found, nolook.load(tmp_path / f"{place}.json")):
             said = " ".join(str(each.summary()).split())
-            assert "For one positive row (ill = yes) and one negative" in said
+            assert "ranks a row with ill = yes above one without" in said
             assert ("Positive class", "yes") in each.content().settings
     assert ("Positive class", None) in of_numbers.content().settings  # which no page shows
 
