@@ -63,7 +63,7 @@ def shaped(name, levels, target=None, part=1):
         X, y = X[some], y[some]
     own = np.isin(y, (0.0, 1.0)).all()
     above = y > np.median(y) if np.median(y) < y.max() else y == y.max()
-    classes = y if own else above.astype(float)
+    classes = (y if own else above).astype(int)
     return X if levels else less_redundant(X), y, classes
 
 

@@ -126,7 +126,7 @@ def linear(X, names, kept, y, epsilon, seed):
 def judged(X, kept, y, epsilon, seed):
     """Return whether what a classifier and a distribution say holds."""
     rows = np.random.default_rng(seed).permutation(len(y))[: len(y) // 2]
-    classes, X = (y > np.median(y)).astype(float), X[:, kept]
+    classes, X = y > np.median(y), X[:, kept]
     model = nolook.LogisticRegression(epsilon, DELTA, random_state=seed)
     model.fit(X[rows], classes[rows])
     area = roc_auc_score(classes, model.decision_function(X))

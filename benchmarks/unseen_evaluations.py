@@ -28,7 +28,7 @@ def work(folder, name, rows, epsilon, runs):
     """Return how far outside its interval each AUC is, and the intervals' widths."""
     warnings.simplefilter("ignore")
     X, _, kept, y = shaped(folder, name)
-    classes, X = (y > np.median(y)).astype(float), X[:, kept]
+    classes, X = y > np.median(y), X[:, kept]
     place, found = [*TABLES].index(name), []
     order = np.random.default_rng(place).permutation(len(y))
     model = nolook.LogisticRegression(3.0, DELTA, random_state=place)

@@ -86,8 +86,8 @@ def simulate(kind: Kind, rows: int, columns: int, generator: Generator) -> tuple
 
 
 def classes(kind: Kind, target: Vector) -> Vector:
-    """Return 1.0 for the rows with the highest targets, 0.0 for others."""
-    return (target > np.quantile(target, 1.0 - kind.positive)).astype(np.float64)
+    """Return 1 for the rows with the highest targets, 0 for others."""
+    return (target > np.quantile(target, 1.0 - kind.positive)).astype(np.int64)
 
 
 def counts(kind: Kind, target: Vector, generator: Generator) -> Vector:
