@@ -104,9 +104,9 @@ NOT_ESTIMATED = "not estimated by this method"
         ((), [], 0),
         (("coef_interval_",), [], 2),
         # An interval is not shown without its number.
-        (("r2_",), ["0.81", "0.75 to 0.88"], 2),
-        (("r2_", "r2_interval_"), ["0.81", "0.75 to 0.88"], 2),
-        (("rmse_interval_",), ["2.00 to 2.50"], 1),
+        (("r2_",), ["0.81", "0.75 to 0.88"], 1),
+        (("r2_", "r2_interval_"), ["0.81", "0.75 to 0.88"], 1),
+        (("rmse_interval_",), ["2.00 to 2.50"], 0),
     ],
 )
 def test_what_a_method_does_not_estimate_is_said_on_the_terminal(missing, gone, times):

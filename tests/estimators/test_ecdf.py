@@ -176,7 +176,7 @@ def test_quantiles_of_no_rows_are_ordinary_answers():
 
 
 def test_a_table_with_a_target_is_refused():
-    with pytest.raises(nolook.ParameterError, match="with a target, 'age'"):
+    with pytest.raises(nolook.ParameterError, match="with a target"):
         nolook.quantiles(nolook.read_table(table(5), "age"))
 
 

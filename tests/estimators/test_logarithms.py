@@ -86,8 +86,8 @@ def test_the_file_the_page_and_the_command_say_both(tmp_path, cli, monkeypatch):
     np.testing.assert_array_equal(again.predict_mean(ROWS), model.predict_mean(ROWS))
     model.report("r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
-    assert "exp of a prediction is the median on the original scale" in page
-    assert f"{model.smearing_:.4g} times exp of it is the mean" in page
+    assert "On the original scale exp(prediction) is the median" in page
+    assert f"{model.smearing_:.4g} times exp(prediction) the mean" in page
     done = cli("predict", "--model", "m.json", "t.parquet", "--output", "p.parquet", "--keep", "y")
     assert done.status == 0, done.err
     found = pq.read_table("p.parquet")

@@ -30,6 +30,10 @@ ELSEWHERE = {
         ("y did not stand out from the noise: why (m.json predicts hardly more than the mean; the "
         "budget is spent)"),
     ): {"family": "count", "target": "y", "why": "why", "file": "m.json"},
+    (
+        "dry_run.noise",
+        "In 95 % of draws noise changes a count by at most 9, regardless of the data.",
+    ): {"of": SimpleNamespace(counts="9", mean=None), "weighted": False},
     ("release.beyond", "50 % or more of the rows have a value of x at least 8."): {
         "read": _BEYOND, "counted": "rows",
     },

@@ -23,7 +23,6 @@ __all__ = ["level_sets", "turned"]
 
 _DEVIATIONS = 3.0  # of noise, above which a mean square is not 0 ...
 _SHARPEST = 0.05  # ... and which must be this small to tell: then hardly a row has another sum
-_ROUNDING = 0.001
 
 
 def level_sets(frame: NoisyFrame) -> list[list[int]]:
@@ -45,9 +44,9 @@ def level_sets(frame: NoisyFrame) -> list[list[int]]:
     found: list[list[int]] = []
     for places in sorted(begun.values(), key=len, reverse=True):
         rest = np.sum([features[place] for place in places], axis=0) - one
-        if {*chain(*found)}.isdisjoint(places) and _vanishes(frame, rest, rest, _SHARPEST):
+        if len(places) > 1 and {*chain(*found)}.isdisjoint(places) and _vanishes(frame, rest, rest):
             found.append(places)
-    return [each for each in found if len(each) > 1]
+    return found
 
 
 def _ways(frame: NoisyFrame) -> Matrix:
@@ -56,11 +55,12 @@ def _ways(frame: NoisyFrame) -> Matrix:
     return np.vstack((np.eye(1, 1 + len(center)), np.c_[center, np.diag(scale)]))
 
 
-def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float) -> bool:
+@np.errstate(all="ignore")  # scales may be any numbers
+def _vanishes(frame: NoisyFrame, left: Vector, right: Vector, most: float = _SHARPEST) -> bool:
     """Tell whether two such sums may have the mean product 0: with noise of at most `most`."""
     noise = _DEVIATIONS * frame.gram_sigma * np.linalg.norm(left) * np.linalg.norm(right)
     total, rows = left @ frame.gram @ right, max(frame.gram[0, 0], 1.0)
-    return bool(noise <= most * rows and abs(total) <= noise + _ROUNDING * rows)
+    return bool(noise <= most * rows and abs(total) <= noise + 0.001 * rows)
 
 
 def turned(frame: NoisyFrame) -> Matrix:
