@@ -80,7 +80,7 @@ def test_a_manager_reads_a_report_and_answers_five_questions(readme, here):
     assert re.search(r"target is [\d.,]+ (higher|lower) |no clear direction", found)
     assert re.search(r"predictions of target are off by at most [\d.]+ \([\d.]+ to [\d.]+\)", found)
     assert "95 % intervals" in sure
-    assert "epsilon 1 and delta 1e-06" in cost
+    assert "epsilon 1, delta 1e-06" in cost
     assert "Made on" in cost
     assert "Strong protection" in protected
     assert "right at most 73.2 % of the time (coin toss: 50 %)" in protected
