@@ -75,15 +75,15 @@ def class_table(
 
 
 def _usual_classes(y: Any) -> NDArray[Any]:  # noqa: ANN401
-    """Return the classes that an array's type declares; refuse all but integers and booleans."""
+    """Return the classes that an array's type declares; refuse one of words or objects."""
     kind = kind_of(y)
     dtype: Any = getattr(y, "dtype", None)
     if type(dtype).__name__ == "CategoricalDtype" and len(dtype.categories) == 2:
         return declared_classes(dtype.categories)
-    if kind not in {"booleans", "others"} and "int" not in type_name(y):
+    if kind in {"words", "objects"} or not (kind or hasattr(y, "__array__")):
         raise ParameterError(
-            "the type of y (a list, fractions, words or Python objects) declares no two classes, "
-            "which are not looked up in the data; expected y.astype(int) of 0 and 1, or an "
+            "the type of y (a list, words or Python objects) declares no two classes, which "
+            "are not looked up in the data; expected numpy.asarray(y) if it holds 0 and 1, or an "
             "estimator with classes (for example nolook.LogisticRegression(classes=('no', 'yes')))"
         )
     return np.array([False, True] if kind == "booleans" else [0, 1])
