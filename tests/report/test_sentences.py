@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,8 +31,76 @@ ELSEWHERE = {
         ("y did not stand out from the noise: why (m.json predicts hardly more than the mean; the "
         "budget is spent)"),
     ): {"family": "count", "target": "y", "why": "why", "file": "m.json"},
+    ("before.unused", "Not used: a and b."): {"columns": "a and b"},
     (
-        "dry_run.noise",
+        "before.numbers",
+        ("Used as numbers: id. By their names these may be identifiers: if so, leave them out "
+        "(exclude='id'), and protect all rows of a patient or household together if one "
+        "identifies them (unit='id')."),
+    ): {"columns": "id", "leave": "exclude='id'", "protect": "unit='id'"},
+    (
+        "before.alone",
+        ("Each row is protected separately. If one of a and b identifies patients or households, "
+        "who may have several rows, protect all of them together (unit='NAME')."),
+    ): {"columns": "a and b", "several": True, "protect": "unit='NAME'"},
+    ("before.dry_run", "Dry run: a count. No row was read, nothing was charged."): {
+        "purpose": "a count", "table": "",
+    },
+    ("before.reads", "It would read a and b."): {"columns": "a and b"},
+    (
+        "before.within",
+        "It would make 2 noisy releases within epsilon = 1, delta = 0, protecting a row:",
+    ): {"guarantee": SimpleNamespace(mechanisms=(1, 2), epsilon=1.0, delta=0.0, unit=ROW)},
+    ("before.seeded", "It would NOT be private: the seed of its noise is known."): {},
+    ("before.no_ledger", "No ledger is given: it would be charged to none (--ledger FILE)."): {},
+    (
+        "before.balance",
+        "The ledger people would be charged epsilon 1, delta 0; epsilon 2, delta 0 would be left.",
+    ): {"name": "people", "charge": ("1", "0"), "left": ("2", "0")},
+    ("guarantee.made", "Made on 2 November 2026."): {"day": date(2026, 11, 2)},
+    ("guarantee.charged", "The ledger people has epsilon 2 of 3 and delta 0 of 1e-05 left."): {
+        "name": Name("people"), "left": (("2", "3"), ("0", "1e-05")), "made": False,
+    },
+    ("guarantee.whole", "Its whole budget means an attacker."): {"words": "An attacker."},
+    (
+        "plan.wanted",
+        ("Loss of AUC of at most 0.1: not known to be reached by any epsilon up to 100 on an "
+        "ordinary table."),
+    ): {"measure": "Loss of AUC", "most": 0.1, "epsilon": None},
+    ("plan.wanted", "Loss of at most 0.1: about epsilon 2 on an ordinary table."): {
+        "measure": "Loss", "most": 0.1, "epsilon": 2.0,
+    },
+    ("release.stood_out", "1 of 3 columns stood out from the noise."): {"seen": 1, "columns": 3},
+    ("release.hidden_scales", "Not known: b and c."): {"names": ["b", "c"]},
+    (
+        "release.accuracy",
+        "The accuracy of a centre or a scale is not known; neither is a result by itself.",
+    ): {},
+    (
+        "release.clipped",
+        "Values are clipped to the range. What is scaled is as confidential as the table.",
+    ): {},
+    (
+        "release.guessed",
+        ("* This column did not stand out from the noise: its centre and scale are a guess, and "
+        "it is better left out."),
+    ): {},
+    (
+        "release.not_private",
+        "At least one of them is not private: do not publish this as a private result.",
+    ): {},
+    ("release.dated", "day is a date, counted in days from 1970-01-01."): {
+        "column": "day", "day": "1970-01-01",
+    },
+    (
+        "release.undeclared",
+        "Used with a value that has no declared level: about 20 rows.",
+    ): {"rows": "about 20 rows"},
+    ("release.word", "About 0 rows have out = Yes: check the word."): {
+        "counted": "row", "column": "out", "level": "Yes",
+    },
+    (
+        "before.noise",
         "In 95 % of draws noise changes a count by at most 9, regardless of the data.",
     ): {"of": SimpleNamespace(counts="9", mean=None), "weighted": False},
     ("release.beyond", "50 % or more of the rows have a value of x at least 8."): {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from nolook._language import usage_hint
+from nolook.report.sentences import phrase
 from nolook.tables.csv import CsvFile
 from nolook.tables.table import Table
 from nolook.tables.words import is_identifier, listed
@@ -28,22 +29,16 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     hints = []
     if unused and by_default:
         shown = [each.name if text else f"{each.name} ({each.declared})" for each in unused]
-        hints.append(f"Not used: {listed(shown)}.")
+        hints.append(phrase("before.unused", columns=listed(shown)))
     alone = table.unit.column is None
     if numbers:
-        together = (
-            ", and protect all rows of a patient or household together if one identifies them "
-            f"({usage_hint('unit', numbers[0])})"
-        )
-        hints.append(
-            f"Used as numbers: {listed(numbers)}. By their names these may be identifiers: if so, "
-            f"leave them out ({usage_hint('exclude', numbers[:8], 'features=[...]')})"
-            f"{together * alone}."
-        )
+        leave = usage_hint("exclude", numbers[:8], "features=[...]")
+        protect = usage_hint("unit", numbers[0]) * alone
+        said = phrase("before.numbers", columns=listed(numbers), leave=leave, protect=protect)
+        hints.append(said)
     if units and alone:
-        hints.append(
-            f"Each row is protected separately. If {'one of ' * (len(units) > 1)}{listed(units)} "
-            "identifies patients or households, who may have several rows, protect all of them "
-            f"together ({usage_hint('unit', units[0] if len(units) == 1 else 'NAME')})."
-        )
+        several = len(units) > 1
+        protect = usage_hint("unit", "NAME" if several else units[0])
+        said = phrase("before.alone", columns=listed(units), several=several, protect=protect)
+        hints.append(said)
     return hints

@@ -216,6 +216,6 @@ def _rows(model: Any) -> str:  # noqa: ANN401
 def _together(found: Comparison) -> str:
     guarantees = [model.privacy for model in found.models]
     if not all(one.private for one in guarantees):
-        return "At least one of them is not private: do not publish this as a private result."
+        return phrase("release.not_private")
     both = {name: sum(getattr(one, name) for one in guarantees) for name in ("epsilon", "delta")}
     return phrase("release.together", **both)

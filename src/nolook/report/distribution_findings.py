@@ -16,13 +16,11 @@ from nolook.estimators.quantiles import Quantiles
 from nolook.report.findings import (
     Figure,
     Findings,
-    Name,
     Section,
     Table,
     Text,
     dates_of,
     findings_of,
-    listed,
 )
 from nolook.report.picture import Band, Line, Picture, Point, around, axis, rows_picture
 from nolook.report.sentences import phrase, sentence
@@ -52,7 +50,7 @@ _STEPS = 600  # of a drawn curve
 _LARGEST = 1e300  # the grid of all doubles ends where no value is
 
 
-def noise_and_sampling(unit: Unit, errors: str = f"Brackets hold {INTERVAL}s. They") -> str:
+def noise_and_sampling(unit: Unit, errors: str = "") -> str:
     """Return the note on the coverage of standard errors or intervals."""
     return phrase("release.covered", errors=errors, unit=unit)
 
@@ -92,9 +90,9 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         what="distribution of",
         of=column,
         cards=(("Median", middle, f"{INTERVAL} {ends}" if known else ends),),
-        question=(": how the values of ", Name(column), " are distributed"),
+        question=sentence("questions.values", names=[column]),
         conclusion=(sentence("release.where", read=read, counted=counted),),
-        certainty=(*((f"The {INTERVAL} of the median is {ends}.",) * known), covered),
+        certainty=(*((phrase("release.median", ends=ends),) * known), covered),
         sections=(what_was_found(table, (phrase("release.free"), covered), picture),),
         settings=(("Column", column), ("Thresholds", grid_in_words(ecdf.grid, whole=whole))),
     )
@@ -176,7 +174,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
         what="quantiles of",
         of=", ".join(found.names),
         sections=(what_was_found(table, (covered,), *_quantiles_picture(found)),),
-        question=(": how the values of ", *listed(found.names, _MOST_TOLD), " are distributed"),
+        question=sentence("questions.values", names=found.names),
         conclusion=_middles(read, f"{unit.counted}s"),
         certainty=(covered,),
         settings=tuple(

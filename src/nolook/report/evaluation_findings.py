@@ -9,7 +9,7 @@ from attrs import evolve
 from nolook._language import usage_hint
 from nolook.estimators.evaluation import Evaluation
 from nolook.report.distribution_findings import noise_and_sampling
-from nolook.report.findings import Findings, Name, Section, findings_of, unseen_words
+from nolook.report.findings import Findings, Section, findings_of, unseen_words
 from nolook.report.score_findings import (
     calibration_card,
     calibration_said,
@@ -17,7 +17,6 @@ from nolook.report.score_findings import (
     curve_cards,
     curve_grid,
     curve_sections,
-    two_classes,
 )
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import loss_in_words
@@ -52,7 +51,7 @@ def evaluation_findings(found: Evaluation) -> Findings:
             ("Thresholds", curve_grid(found.roc)),
             ("Groups", None if test is None else str(test.groups)),
         ),
-        question=(": how well the model ", Name(scored.score), " predicts ", *two_classes(scored)),
+        question=sentence("questions.evaluation", scored=scored),
         conclusion=(
             sentence("scores.ranks", curve=found.roc, score="the model"),
             *(silent if test is None else (calibration_said(test),)),

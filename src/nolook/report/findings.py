@@ -112,8 +112,10 @@ def unseen_levels(
     column: str, unit: Unit, shares: Iterable[tuple[str | None, float, float]]
 ) -> tuple[str, ...]:
     """Ask to check words that hardly a row has, by the ends of each one's share."""
+    from nolook.report.sentences import phrase
+
     return tuple(
-        f"About 0 {unit.counted}s have {one_line(column)} = {one_line(word)}: check the word."
+        phrase("release.word", counted=unit.counted, column=column, level=word)
         for word, least, most in shares
         if word not in {None, "..."} and 10 * least <= most < _HARDLY_ANY
     )

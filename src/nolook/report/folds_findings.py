@@ -5,7 +5,7 @@ from __future__ import annotations
 from nolook.algorithms.cross_validation import Estimate
 from nolook.estimators.folds import CrossValidation
 from nolook.report.distribution_findings import noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Table, findings_of
+from nolook.report.findings import Findings, Table, findings_of
 from nolook.report.picture import Picture, Point, rows_picture
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import HIDDEN, INTERVAL, count, estimated
@@ -44,11 +44,7 @@ def folds_findings(found: CrossValidation) -> Findings:
             ("Folds", f"{folds}; each {unit.protected} drew its own at random"),
             ("Budget", f"{count(folds, 'equal part')}: {fits} and an evaluation"),
         ),
-        question=(
-            f": how well models by the method {found.method} predict ",
-            Name(found.target),
-            f" of {unit.counted}s that they were not fitted to",
-        ),
+        question=sentence("questions.folds", found=found),
         conclusion=(sentence("scores.folds", found=found),),
         certainty=notes,
     )

@@ -21,7 +21,6 @@ from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_
 from nolook.report.findings import (
     Figure,
     Findings,
-    Name,
     Section,
     Table,
     Text,
@@ -92,7 +91,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
         sections=(section,),
         settings=(("Value", found.value), ("Groups", found.by), ("Compared with", first)),
         cautions=_unseen(found, found.by, {name: [own] for name, own in seen}),
-        question=(": whether ", Name(found.value), " differs by ", Name(found.by)),
+        question=sentence("questions.groups", found=found),
         conclusion=(*_said(found), *overall),
         certainty=(noise_and_sampling(unit, f"{INTERVAL}s"),),
     )
@@ -280,7 +279,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
             ("Groups", found.by or "none"),
         ),
         cautions=_unseen(found, found.event, events),
-        question=sentence("groups.when", event=found.event, level=found.level, time=found.time),
+        question=sentence("questions.survival", found=found),
         conclusion=(*(_median_said(found, place) for place in range(len(names))), *overall),
         certainty=(noise_and_sampling(found.privacy.unit, f"{INTERVAL}s"),),
     )

@@ -16,6 +16,7 @@ from nolook.errors import LedgerError
 from nolook.privacy.guarantee import Budget
 from nolook.privacy.ledger import Amount, Ledger, amount_text
 from nolook.report.findings import Text
+from nolook.report.sentences import sentence
 
 __all__ = ["UNKNOWN", "LedgerStatus", "amounts", "attack_on", "unit_of"]
 
@@ -69,22 +70,18 @@ class LedgerStatus:
         return cls(None, ledger.name, tuple(zip(left, budget, strict=True)), whole)
 
     @property
-    def made(self) -> tuple[str, ...]:
+    def made(self) -> tuple[Text, ...]:
         """State the day, if it is known."""
-        return () if self.day is None else (f"Made on {self.day.day} {self.day:%B %Y}.",)
+        return () if self.day is None else (sentence("guarantee.made", day=self.day),)
 
     @property
     def charged(self) -> tuple[Text, ...]:
         """State what is left of the ledger, and what its whole budget means."""
-        from nolook.report.findings import Name
-
         if self.ledger is None:
-            return ("No ledger is known here: the costs of all releases of the same data add up.",)
-        (epsilon, of_epsilon), (delta, of_delta) = self.left
-        start, which = ("Charged to the", ", which") if self.day else ("The", "")
-        has = f"{which} has epsilon {epsilon} of {of_epsilon} and delta {delta} of {of_delta} left."
-        means = f"Its whole budget means {self.whole[:1].lower()}{self.whole[1:]}"
-        return (f"{start} ledger ", Name(self.ledger), has), means
+            return (sentence("guarantee.no_ledger"),)
+        known = {"name": self.ledger, "left": self.left, "made": self.day is not None}
+        means = sentence("guarantee.whole", words=self.whole)
+        return sentence("guarantee.charged", **known), means
 
 
 #: Of a release read from its file, which keeps neither.

@@ -68,7 +68,7 @@ def model_findings(model: PrivateModel) -> Findings:
             parameters_of(part, "Parameters of the method"),
             *(() if selector is None else selection_settings(selector)),
         ),
-        question=sentence("model.question", target=target, used=used),
+        question=sentence("questions.model", target=target, used=used),
         conclusion=model_conclusion(model),
         certainty=model_certainty(model),
         cautions=(

@@ -114,11 +114,8 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
     wanted = found.wanted
     if wanted is None:
         return ()
-    asked = f"{_head(found, wanted.measure)} of at most {number(wanted.most)}"
-    reached = "not known to be reached by any epsilon up to 100"
-    if wanted.epsilon is not None:
-        reached = f"about epsilon {number(wanted.epsilon)}"
-    return (f"{asked}: {reached} on an ordinary table.",)
+    asked = {"measure": _head(found, wanted.measure), "most": wanted.most}
+    return (phrase("plan.wanted", **asked, epsilon=wanted.epsilon),)
 
 
 def _figure(found: Forecast, name: str) -> Figure:

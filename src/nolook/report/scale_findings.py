@@ -8,18 +8,14 @@ from nolook._arrays import Flags, Vector
 from nolook.estimators._chosen import offered_columns
 from nolook.estimators.scaler import QuantileScaler
 from nolook.report.distribution_findings import what_was_found
-from nolook.report.findings import Findings, Table, Text, findings_of, listed
+from nolook.report.findings import Findings, Table, Text, findings_of
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import count, number, span
 
 __all__ = ["SCALE_HEADS", "scale_findings", "scale_rows"]
 
 SCALE_HEADS: tuple[str, ...] = ("Column", "Centre", "Scale", "Range")
 _MOST_NAMED = 5  # columns in a sentence
-_GUESSED = (
-    "* This column did not stand out from the noise: its centre and scale are a guess, and it is "
-    "better left out."
-)
-_CLIPPED = "Values are clipped to the range. What is scaled is as confidential as the table."
 
 
 def scale_findings(scaler: QuantileScaler) -> Findings:
@@ -29,7 +25,8 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
     rows = scale_rows(names, scaler.detected_, scaler.center_, scaler.scale_, *ends)
     caption = "Centre and scale of each column, from noisy histograms"
     table = Table(caption, SCALE_HEADS, tuple(rows))
-    notes = (_CLIPPED, *([] if scaler.detected_.all() else [_GUESSED]))
+    said = ("clipped", "guessed")[: 2 - bool(scaler.detected_.all())]
+    notes = tuple(phrase(f"release.{name}") for name in said)
     features = scaler.read_options_["features"]
     return findings_of(
         scaler,
@@ -37,11 +34,9 @@ def scale_findings(scaler: QuantileScaler) -> Findings:
         of=count(scaler.n_features_in_, "column"),
         sections=(what_was_found(table, notes),),
         settings=(("Columns", ", ".join(features)),),
-        question=(": how the values of ", *listed(features, _MOST_NAMED), " are distributed"),
+        question=sentence("questions.values", names=features),
         conclusion=_seen(scaler, names),
-        certainty=(
-            "The accuracy of a centre or a scale is not known; neither is a result by itself.",
-        ),
+        certainty=(phrase("release.accuracy"),),
     )
 
 
@@ -58,7 +53,5 @@ def scale_rows(names: Sequence[str], seen: Flags, *numbers: Vector) -> Iterator[
 def _seen(scaler: QuantileScaler, names: list[str]) -> tuple[Text, ...]:
     """Name the columns that did not stand out from the noise, and count the others."""
     hidden = [name for name, seen in zip(names, scaler.detected_, strict=True) if not seen]
-    words = f"{len(names) - len(hidden)} of {count(len(names), 'column')} stood out from the noise."
-    if not hidden:
-        return (words,)
-    return words, ("Not known: ", *listed(hidden, _MOST_NAMED), ".")
+    words = phrase("release.stood_out", seen=len(names) - len(hidden), columns=len(names))
+    return (words, *((sentence("release.hidden_scales", names=hidden),) if hidden else ()))

@@ -42,7 +42,6 @@ __all__ = [
     "curve_sections",
     "gaps_of_groups",
     "roc_findings",
-    "two_classes",
 ]
 
 _RATES = (0.01, 0.05, 0.1, 0.2, 0.5)
@@ -75,15 +74,10 @@ def roc_findings(curve: ROCCurve) -> Findings:
         sections=curve_sections(curve, scored.score),
         settings=(*_settings(scored, "Score"), ("Thresholds", curve_grid(curve))),
         cautions=(*unseen_words(curve, scored.target, curve.base_rate_interval_), curve.caution),
-        question=(": how well ", Name(scored.score), " tells who has ", *two_classes(scored)),
+        question=sentence("questions.curve", scored=scored),
         conclusion=(sentence("scores.ranks", curve=curve, score=Name(scored.score)),),
         certainty=(noise_and_sampling(curve.privacy_.unit),),
     )
-
-
-def two_classes(scored: Scored) -> tuple[str, ...]:
-    """Return the target and its positive value."""
-    return Name(scored.target), " = ", Name(scored.positive)
 
 
 def calibration_said(test: HosmerLemeshow) -> Text:
@@ -143,7 +137,8 @@ def curve_sections(curve: ROCCurve, of: str) -> tuple[Section, ...]:
     )
     heads = "Measure", "Value", INTERVAL, "Positive if the score is above"
     table = Table("The curve in a few numbers", heads, rows)
-    noise = f"The noise of the AUC alone: {_shown(curve.auc_, curve.auc_noise_interval_)[1]}."
+    _, between = _shown(curve.auc_, curve.auc_noise_interval_)
+    noise = phrase("scores.noise", between=between)
     notes = noise_and_sampling(curve.privacy_.unit, f"{INTERVAL}s"), noise
     pictures = _roc_picture(curve, of), _precision_picture(curve, of)
     return what_was_found(table, notes, *pictures), *_classifications(curve)
@@ -205,7 +200,7 @@ def calibration_findings(test: HosmerLemeshow) -> Findings:
         sections=(calibration_section(test, scored.score),),
         settings=(*_settings(scored, "Probability"), ("Groups", str(test.groups))),
         cautions=(*unseen_words(test, scored.target, _share_of_positives(test)), test.caution),
-        question=(": whether ", Name(scored.score), " is the chance of ", *two_classes(scored)),
+        question=sentence("questions.calibration", scored=scored),
         conclusion=(calibration_said(test),),
         certainty=(phrase("scores.about_tests"),),
     )

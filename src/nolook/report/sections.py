@@ -17,7 +17,6 @@ from nolook._strength import (
     too_weak,
 )
 from nolook._version import __version__
-from nolook.formats.files import one_line
 from nolook.privacy.guarantee import (
     ApproximateEvent,
     BoundedRangeEvent,
@@ -76,11 +75,7 @@ def in_short(found: Findings, ledger_status: LedgerStatus = UNKNOWN) -> Section:
     asked = (asked,) if isinstance(asked, str) else asked
     guarantee = found.guarantee
     table = (" ", Name(guarantee.of_table)) if guarantee.of_table else ()
-    cost = (
-        f"A privacy loss of {loss_in_words(guarantee)}."
-        if guarantee.private
-        else "Nothing is promised, so no ledger counts it."
-    )
+    cost = sentence("guarantee.loss", guarantee=guarantee)
     charged = ledger_status.charged if guarantee.private else ()
     answers = (
         ("What was asked", (("Table", *table, *asked, "."),)),
@@ -98,9 +93,9 @@ def _protected(guarantee: PrivacyGuarantee) -> tuple[Text, ...]:
     column, one = guarantee.unit.column, guarantee.unit.protected
     unit: Text = INDEPENDENT
     if column is not None:
-        unit = "All rows with the same ", Name(column), f" are one {one}."
+        unit = sentence("guarantee.unit", column=column, one=one)
     words = attack_in_words(guarantee.epsilon, guarantee.delta, guarantee.relation, one)
-    return (f"{words} The page may be published within this guarantee; its limits are below.", unit)
+    return sentence("guarantee.publish", attack=words), unit
 
 
 def verdict(guarantee: PrivacyGuarantee) -> Strength | None:
@@ -143,25 +138,22 @@ def rows_used(found: Findings) -> str | None:
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, rows = found.guarantee.unit, found.rows
-    said = [
-        f"{one_line(name)} is a date, counted in days from {day}."
-        for name, day in found.dates.items()
-    ]
+    dates = found.dates.items()
+    said = [phrase("release.dated", column=name, day=day) for name, day in dates]
     if unit.weighting is not None:
         said.append(phrase("release.units", unit=unit))
     if rows is None or rows.lost_error is None:
         return tuple(said)
     # A unit is left out with all its rows.
     left_out = rows.left_out, rows.lost_error, unit.protected
-    plainly = " (a number without weights)" * bool(unit.weighting)
     undeclared = rows.undeclared, unit.row_weight * rows.lost_error, unit.counted
-    for (number_of, error, noun), why in (
-        (left_out, f"Left out for missing or undeclared values{plainly}"),
-        (undeclared, "Used with a value that has no declared level"),
+    for (number_of, error, noun), name, known in (
+        (left_out, "left_out", {"weighted": unit.weighting is not None}),
+        (undeclared, "undeclared", {}),
     ):
         words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"
         if not words.startswith("fewer"):
-            said.append(f"{why}: {words}.")
+            said.append(phrase(f"release.{name}", rows=words, **known))
     return tuple(said)
 
 

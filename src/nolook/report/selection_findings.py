@@ -9,9 +9,9 @@ from nolook.algorithms.moment_selection import largest_of
 from nolook.estimators._chosen import chosen_columns, offered_columns
 from nolook.estimators.catalogue import called, name_of, own_parameters
 from nolook.privacy.guarantee import BoundedRangeEvent, PureEvent
-from nolook.report.findings import Findings, Name, Section, Table, findings_of, listed
+from nolook.report.findings import Findings, Section, Table, findings_of
 from nolook.report.reference_levels import level_labels
-from nolook.report.sentences import phrase
+from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import count, number
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
-        question=(f": which of {offered} are most strongly associated with ", Name(target)),
-        conclusion=((f"Chosen of {offered}: ", *listed(chosen, _MOST_NAMED), "."),),
+        question=sentence("questions.selection", offered=offered, target=target),
+        conclusion=(sentence("questions.chosen", offered=offered, names=chosen),),
         certainty=(how_strong(selector), _doubts(selector)),
     )
 

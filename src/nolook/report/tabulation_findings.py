@@ -19,7 +19,6 @@ from nolook.report.findings import (
     Text,
     dates_of,
     findings_of,
-    listed,
 )
 from nolook.report.picture import (
     BARS,
@@ -294,7 +293,7 @@ def tabulation_findings(found: Tabulation) -> Findings:
             ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
             ("Measured", ", ".join(asked) or "counts only"),
         ),
-        question=(": how its groups differ by ", *listed(names, _MOST_NAMED)) if names else "",
+        question=sentence("questions.tabulation", names=names) if names else "",
         conclusion=tuple(
             phrase("tables.strongest", names=by, v=v) for by, v in [*pairs.items()][:1]
         )
@@ -354,7 +353,7 @@ def description_findings(found: Description) -> Findings:
         sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
         conclusion=(phrase("tables.kinds", numbers=len(numbers), others=len(found.by)),),
-        question=(": what values ", *listed(columns, _MOST_NAMED), " contain"),
+        question=sentence("questions.description", names=columns),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
     )
 

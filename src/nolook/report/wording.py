@@ -8,10 +8,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING
 
 from nolook._defaults import LEVEL
-from nolook.estimators.result import Ends
 
 if TYPE_CHECKING:
     from nolook.algorithms.grids import LinearGrid, LogGrid
+    from nolook.estimators.result import Ends
     from nolook.privacy.guarantee import PrivacyGuarantee
 
 __all__ = [
