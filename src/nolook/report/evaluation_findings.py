@@ -9,7 +9,8 @@ from attrs import evolve
 from nolook._language import usage_hint
 from nolook.estimators.evaluation import Evaluation
 from nolook.report.distribution_findings import noise_and_sampling
-from nolook.report.findings import Findings, Section, findings_of, unseen_words
+from nolook.report.findings import Findings, Section, findings_of
+from nolook.report.reference_levels import unseen_words
 from nolook.report.score_findings import (
     calibration_card,
     calibration_said,

@@ -12,11 +12,9 @@ from attrs import field, frozen
 from nolook.formats.files import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from nolook._unit import Unit
     from nolook.algorithms.scaling import NoisyCount
-    from nolook.estimators.base import PrivateEstimator
     from nolook.privacy.guarantee import PrivacyGuarantee
     from nolook.report.picture import Picture
 
@@ -32,8 +30,6 @@ __all__ = [
     "in_percent",
     "listed",
     "plain",
-    "unseen_levels",
-    "unseen_words",
 ]
 
 
@@ -90,35 +86,7 @@ def _levels(levels: Sequence[str | None]) -> str:
     return ", ".join(words)
 
 
-_HARDLY_ANY = 0.02
 _MOST_LEVELS = 6
-
-
-def unseen_words(
-    release: PrivateEstimator, target: str, interval: Iterable[float] | None
-) -> tuple[str, ...]:
-    """Ask to check a class's word that hardly a row has, if the noise may be all of its share.
-
-    `interval` is that of the positive class's share.
-    """
-    if interval is None:
-        return ()
-    options, (low, high) = release.read_options_, interval
-    sides = ((options.get("positive"), low, high), (options.get("negative"), 1 - high, 1 - low))
-    return unseen_levels(target, release.privacy_.unit, sides)
-
-
-def unseen_levels(
-    column: str, unit: Unit, shares: Iterable[tuple[str | None, float, float]]
-) -> tuple[str, ...]:
-    """Ask to check words that hardly a row has, by the ends of each one's share."""
-    from nolook.report.sentences import phrase
-
-    return tuple(
-        phrase("release.word", counted=unit.counted, column=column, level=word)
-        for word, least, most in shares
-        if word not in {None, "..."} and 10 * least <= most < _HARDLY_ANY
-    )
 
 
 @frozen

@@ -26,7 +26,6 @@ from nolook.report.findings import (
     Text,
     dates_of,
     findings_of,
-    unseen_levels,
 )
 from nolook.report.picture import (
     DASHES,
@@ -38,6 +37,7 @@ from nolook.report.picture import (
     groups_picture,
     rows_picture,
 )
+from nolook.report.reference_levels import unseen_levels
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     INTERVAL,

@@ -12,9 +12,10 @@ from nolook.estimators.base import PrivateModel
 from nolook.estimators.catalogue import called
 from nolook.report.coefficient_findings import coefficient_section
 from nolook.report.curve_findings import curve_sections
-from nolook.report.findings import Findings, Section, Table, columns_read, findings_of, unseen_words
+from nolook.report.findings import Findings, Section, Table, columns_read, findings_of
 from nolook.report.model_conclusion import model_certainty, model_conclusion
 from nolook.report.model_words import at_most, positive_class, words_of
+from nolook.report.reference_levels import unseen_words
 from nolook.report.scale_findings import SCALE_HEADS, scale_rows
 from nolook.report.selection_findings import (
     explanation_of,

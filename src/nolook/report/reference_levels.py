@@ -1,15 +1,16 @@
-"""Comparisons behind the coefficients of categories and of true-or-false columns."""
+"""Levels: what the coefficients of categories compare, and declared words that no row has."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from itertools import compress
 from os.path import commonprefix
 from typing import Any
 
-from nolook.estimators.base import PrivateModel
+from nolook._unit import Unit
+from nolook.estimators.base import PrivateEstimator, PrivateModel
 from nolook.report.sentences import phrase
 from nolook.tables.derived import OF_DATES
 from nolook.tables.design import Feature, labels_of
@@ -17,8 +18,16 @@ from nolook.tables.formula import interactions
 from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
 
-__all__ = ["contrasts", "level_labels", "shared_terms", "sides"]
+__all__ = [
+    "contrasts",
+    "level_labels",
+    "shared_terms",
+    "sides",
+    "unseen_levels",
+    "unseen_words",
+]
 
+_HARDLY_ANY = 0.02
 _OF_THEIR_OWN = (*OF_DATES, "missing_of")  # they vary where the column itself is held equal
 
 
@@ -94,3 +103,28 @@ def _true(name: str, read_options: Mapping[str, Any]) -> tuple[str, str]:
 def _level(column: str, level: str | None, levels: Levels) -> str:
     declared = sum(one is not None for one in levels)
     return phrase("model.level", column=column, level=level, declared=declared)
+
+
+def unseen_words(
+    release: PrivateEstimator, target: str, interval: Iterable[float] | None
+) -> tuple[str, ...]:
+    """Ask to check a class's word that hardly a row has, if the noise may be all of its share.
+
+    `interval` is that of the positive class's share.
+    """
+    if interval is None:
+        return ()
+    options, (low, high) = release.read_options_, interval
+    sides = ((options.get("positive"), low, high), (options.get("negative"), 1 - high, 1 - low))
+    return unseen_levels(target, release.privacy_.unit, sides)
+
+
+def unseen_levels(
+    column: str, unit: Unit, shares: Iterable[tuple[str | None, float, float]]
+) -> tuple[str, ...]:
+    """Ask to check words that hardly a row has, by the ends of each one's share."""
+    return tuple(
+        phrase("release.word", counted=unit.counted, column=column, level=word)
+        for word, least, most in shares
+        if word not in {None, "..."} and 10 * least <= most < _HARDLY_ANY
+    )

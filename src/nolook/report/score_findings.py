@@ -17,8 +17,9 @@ from nolook.estimators.calibration import HosmerLemeshow
 from nolook.estimators.result import Ends, any_share
 from nolook.estimators.roc import ROCCurve
 from nolook.report.distribution_findings import FOUND, noise_and_sampling, what_was_found
-from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of, unseen_words
+from nolook.report.findings import Findings, Name, Section, Table, Text, findings_of
 from nolook.report.picture import Band, Line, Picture, Point, around, axis
+from nolook.report.reference_levels import unseen_words
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import (
     INTERVAL,
