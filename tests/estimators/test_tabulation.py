@@ -197,6 +197,21 @@ def test_a_description_has_every_column():
     assert abs(frame["cost", "missing"] - 301) < 40
     assert abs(frame["ward", "missing"] - visits().ward.isna().sum()) < 10
     assert abs(frame["dead", "true"] - visits().dead.sum()) < 10
+    assert abs(frame["dead", "share_true"] - visits().dead.mean()) < 0.01
+
+
+def test_shares_of_levels_are_within_their_intervals():
+    generator, covered, shown = np.random.default_rng(0), [], []
+    law = {"A": 0.5, "B": 0.4, "C": 0.08, "D": 0.02}
+    for seed in range(60):
+        frame = pd.DataFrame({"ward": generator.choice([*law], 2000, p=[*law.values()])})
+        table = nolook.read_table(frame, categories={"ward": [*law]})
+        found = nolook.describe(table, epsilon=0.3, random_state=seed)
+        shares = found.to_frame().set_index("what").loc[[f"share_{each}" for each in law]]
+        covered.append((shares.low <= [*law.values()]) & (shares.high >= [*law.values()]))
+        shown.append(found.content().sections[0].tables[-1].rows)
+    assert 0.9 < np.mean(covered) < 0.99
+    assert all(" to " in share for rows in shown for *_, share in rows)
 
 
 def test_a_unit_counts_once_and_rows_in_full_may_be_alike(tmp_path):

@@ -153,8 +153,8 @@ class ECDF(PrivateFinding):
         low, high : float
         """
         tail = (1.0 - float(confidence)) / 2
-        low, high = self.quantile([tail, 1.0 - tail])
-        return float(low), float(high)
+        low, high = map(float, self.quantile([tail, 1.0 - tail]))
+        return low, high
 
     def histogram(self, edges: ArrayLike) -> tuple[Vector, Vector]:
         """Return the share of values between public edges, and its standard error.
@@ -169,7 +169,7 @@ class ECDF(PrivateFinding):
         -------
         masses, errors : ndarray of shape (bins,)
         """
-        places = np.asarray(edges, dtype=np.float64)
+        places = np.asarray(edges, dtype=float)
         if places.ndim != 1 or len(places) < 2 or not (np.diff(places) > 0).all():
             raise ParameterError(
                 "edges is not an increasing sequence of at least two numbers (for example "

@@ -67,9 +67,8 @@ class QuantileScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator): 
     questions = ("transform",)
 
     def _columns(self) -> dict[str, Any]:
-        names = ("center", "scale", "low", "high", "detected")
-        found = {name: getattr(self, f"{name}_") for name in names}
-        return {"column": offered_columns(self), "centre": found.pop("center"), **found}
+        found = {"column": offered_columns(self), "centre": self.center_}
+        return found | {n: getattr(self, f"{n}_") for n in ("scale", "low", "high", "detected")}
 
     _imputes_centres = True
 

@@ -100,7 +100,7 @@ class _Table(TableResult):
     @cached_property
     def codes(self) -> Places:
         """The level of each group, shape (groups, columns); -1 for all rows."""
-        tables = [tuple(sorted(self.names.index(name) for name in own)) for own in self.by]
+        tables = [tuple(sorted(map(self.names.index, own))) for own in self.by]
         return Groups.of(subsets(tables or [()]), list(map(len, self.levels.values()))).codes
 
     def label(self, column: str, code: int) -> str:
@@ -207,7 +207,7 @@ class Tabulation(_Table):
         """Return a measure of the groups of declared levels of two columns."""
         levels = [self.levels[name] for name in self.names if name in by]
         rows, columns = (len(declared_labels(own)) for own in levels)
-        values = each.estimates.value[self.groups_of(by)].reshape([len(own) for own in levels])
+        values = each.estimates.value[self.groups_of(by)].reshape([*map(len, levels)])
         return values[:rows, :columns]
 
     @property
@@ -256,14 +256,13 @@ class Description(_Table):
     _indexed: ClassVar[bool] = False
 
     def _columns(self) -> dict[str, Any]:
-        listed: list[tuple[Any, ...]] = []
-        for each in self.measured:
+        rows, *others = self.measured
+        shares = (each for each in others if each.name == "share")  # in the order of groups
+        _, *counts = np.transpose(rows.row)
+        listed = [(own.column, own.at, *each) for own, each in zip(shares, counts, strict=True)]
+        for each in others:
             label = each.label.removesuffix(f"_{each.column}").replace(f"{each.column}_", "")
-            what = each.column, label
-            for own in self.by if each.column is None else ((),):
-                for place in self.groups_of(own):
-                    level = (own[0], self.label(own[0], self.codes[place].max())) if own else what
-                    listed.append((*level, *(one[place] for one in each.row)))
+            listed.append((each.column, label, *np.ravel(each.row)))
         return dict(
             zip(("column", "what", "value", *_ENDS), zip(*listed, strict=True), strict=True)
         )

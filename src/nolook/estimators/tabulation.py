@@ -74,9 +74,8 @@ class _Asked:
     @property
     def names(self) -> tuple[str, ...]:
         """All columns, those of groups first."""
-        groups = [name for table in self.tables for name in table]
         shares = [name for name, _ in self.shares]
-        return tuple(dict.fromkeys((*groups, *shares, *self.means, *self.quantiles)))
+        return tuple(dict.fromkeys((*chain(*self.tables), *shares, *self.means, *self.quantiles)))
 
     @property
     def _grouping(self) -> str:
@@ -84,7 +83,7 @@ class _Asked:
         return "all_pairs" if self.pairs else "by"
 
     def _places(self, names: Sequence[str]) -> Dimensions:
-        return tuple(sorted({self.names.index(name) for name in names}))
+        return tuple(sorted({*map(self.names.index, names)}))
 
     def release(self, budget: Budget, relation: Relation) -> TabulationRelease:
         """Plan the release."""
@@ -103,7 +102,7 @@ class _Asked:
 
     def check(self, table: Table) -> Table:
         """Return the table of the columns as codes, or refuse columns of another type."""
-        levels = [(self._grouping, name) for each in self.tables for name in each]
+        levels = [(self._grouping, name) for name in chain(*self.tables)]
         levels += [("share", name) for name, _ in self.shares]
         numbers = [("mean", name) for name in self.means]
         numbers += [("median", name) for name in self.quantiles]
@@ -143,13 +142,16 @@ class _Asked:
         yield Measured("count", None, None, count_of(groups, released))
         if released.shrunk is not None:
             yield Measured("estimate", None, None, estimate_of(groups, released.shrunk))
-        for name, value in self.shares:
+        for place, known in enumerate(labels if self.described else ()):
+            for code, value in enumerate(known or ()):
+                one = share_of(own, released, place, code, len(known or ()))
+                yield Measured("share", self.names[place], value, one)
+        for name, level in self.shares:
             place = self.names.index(name)
-            known = cast("tuple[str, ...]", labels[place])[:-1]
-            code = 1 if value is None else known.index(value)
-            yield Measured(
-                "share", name, value, share_of(groups, released, place, code, len(known))
-            )
+            known = (labels[place] or ())[:-1]
+            code = 1 if level is None else known.index(level)
+            one = share_of(groups, released, place, code, len(known))
+            yield Measured("share", name, level, one)
         for name in self.means:
             kinds, place = ("values", "missing", "mean", "sum", "deviation"), self.names.index(name)
             moments = moments_of(own, released, place)
@@ -413,8 +415,8 @@ def _released(
         levels = {name: labels or () for name, labels in pairs}
         read_options = table.read_options()
         for searched in asked.searched:
-            named: list[str | None] = list(levels[searched])
-            read_options["categories"][searched] = [*named[:-2], None]
+            *named, _, _ = levels[searched]
+            read_options["categories"][searched] = [*named, None]
         own, rows = (asked.tables, levels, measured), released.rows.totals(unit)
         return kind(*own, rows=rows, privacy=guarantee, read_options=read_options)
 
@@ -439,7 +441,7 @@ def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -
     """Return the columns of groups without declared levels; refuse where none can be found."""
     coded = table.as_codes()
     labels = dict(zip(coded.column_names, coded.code_labels, strict=True))
-    groups = dict.fromkeys(name for each in asked.tables for name in each)
+    groups = dict.fromkeys(chain(*asked.tables))
     found = tuple(name for name in groups if labels.get(name) == (OTHERS, GAP))
     what = parameter_name("find_levels")
     if not found:
@@ -461,8 +463,7 @@ def _names(given: Columns, parameter: str) -> tuple[str, ...]:
 
 def _by(given: By) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each table."""
-    several = not isinstance(given, str) and any(not isinstance(each, str) for each in given)
-    tables = given if several else [given]
+    tables = [given] if all(isinstance(each, str) for each in given) else given
     found = tuple(_names(cast("Columns", each), "by") for each in tables)
     for each in found:
         if len(each) > _MOST_COLUMNS:

@@ -338,11 +338,11 @@ def _highest(found: Tabulation) -> Iterator[Text]:
 
 def description_findings(found: Description) -> Findings:
     """Report the contents of columns."""
-    (whole,) = map(int, found.groups_of(()))
     numbers: dict[str, list[Measured]] = {}
     for each in found.measured[1:]:
-        numbers.setdefault(str(each.column), []).append(each)
-    tables = (*_of_numbers(found, numbers, whole), *_of_levels(found))
+        if each.name != "share":
+            numbers.setdefault(str(each.column), []).append(each)
+    tables = (*_of_numbers(found, numbers), *_of_levels(found))
     columns, shapes = [*numbers, *found.names], (phrase("tables.shapes"),) * bool(numbers)
     notes = (*_left_out(found, tables), *shapes)
     return findings_of(
@@ -358,41 +358,39 @@ def description_findings(found: Description) -> Findings:
     )
 
 
-def _of_numbers(
-    found: Description, numbers: Mapping[str, Sequence[Measured]], place: int
-) -> Iterator[Table]:
+def _of_numbers(found: Description, numbers: Mapping[str, Sequence[Measured]]) -> Iterator[Table]:
     """Yield the tables of the measures of all rows, by column."""
 
     def row(own: Sequence[Measured], kept: Container[object]) -> list[str]:
-        return [_cell(found, each, place) for each in own if each.name in kept or each.at in kept]
+        return [_cell(found, each, 0) for each in own if each.name in kept or each.at in kept]
 
     if numbers:
         heads = ("Column", "Values", "Missing", "Mean", "Standard deviation")
         rows = [(name, *row(own, _MOMENTS)) for name, own in numbers.items()]
         yield Table(f"Numbers, with {INTERVAL}s", heads, tuple(rows))
         heads = ("Column", "25 %", "50 %", "75 %", "Shape")
-        rows = [(name, *row(own, _QUARTILES), _shape(own, place)) for name, own in numbers.items()]
+        rows = [(name, *row(own, _QUARTILES), _shape(own)) for name, own in numbers.items()]
         yield Table(f"Quantiles, with {INTERVAL}s", heads, tuple(rows))
 
 
 def _of_levels(found: Description) -> Iterator[Table]:
     """Yield the table of the levels of all categories."""
-    rows = found.measured[0]
+    rows, *others = found.measured
+    shares = [each for each in others if each.name == "share"]  # in the order of groups
     levels = [
-        (f"{name} = {found.label(name, int(found.codes[place].max()))}", _cell(found, rows, place),
-         max(0.0, min(1.0, float(rows.estimates.value[place]) / found.rows.value)))
-        for (name,) in found.by
-        for place in _shown(found, found.groups_of((name,)))
-    ]  # fmt: skip
+        (f"{each.column} = {each.at}", _cell(found, rows, place), _cell(found, each, 0))
+        for place in _shown(found, np.arange(len(shares)) + 1)
+        for each in shares[place - 1 : place]
+    ]
     if levels:
         heads = ("Level", f"{found.privacy.unit.counted.capitalize()}s", "Share")
         yield Table(f"Levels, with {INTERVAL}s", heads, tuple(levels))
 
 
-def _shape(measured: Sequence[Measured], place: int) -> str:
+def _shape(measured: Sequence[Measured]) -> str:
     """Return bars for the shares of equal steps of a column's range, as many as noise allows."""
     quantiles = [each for each in measured if each.name == "quantile"]
-    found = np.array([[each[place] for each in one.estimates] for one in quantiles])
+    found = np.array([[each[0] for each in one.estimates] for one in quantiles])
     known = ~np.isnan(found[:, 0])
     if not known.any():
         return _HIDDEN
