@@ -144,6 +144,12 @@ def test_tabulate_plans_the_columns_of_its_means_and_names_those_it_assumed(fold
     done = run(folder, *words, "--mean", "a,b")
     assert "2 columns" in done.out
     assert "assumed" not in done.out
+    # Counts of categories take little of the budget: planned are numbers.
+    levels = ("--categories", "b=1,2,3", "--categories", "y=1,2")
+    for method in ("describe", "tabulate"):
+        done = run(folder, *words, "--method", method, *levels)
+        assert "assumed (choose by --features): a and who." in done.out
+        assert "2 columns" in done.out
 
 
 @pytest.mark.parametrize("where", [("a >= 2",), ("b in 1,2", "y < 9"), ("who != 4",)])

@@ -39,11 +39,8 @@ def count_rows(reading: Reading, column: Table, epsilon: float) -> int | None:
 
     counter = ECDF(epsilon, LinearGrid(0.0, 1.0, 1.0), random_state=reading.random_state)
     opened = nullcontext() if reading.ledger is None else Ledger(reading.ledger)
-    with (
-        opened as ledger,
-        explained(lambda: _STOPPED),
-        printed_dry_run(reading, lambda: nullcontext(ledger)),
-    ):
+    shown = printed_dry_run(reading, lambda: nullcontext(ledger))
+    with opened as ledger, explained(lambda: _STOPPED), shown:
         counter.fit(column, ledger=ledger)
     if reading.dry_run:
         return None

@@ -77,9 +77,11 @@ def plan(
 
     whole = partial(reading.opened, named)
     if columns is None:
-        # Categories are columns there, not features of their levels.
-        coded = method in {"describe", "tabulate"}
-        names = whole().as_codes().column_names if coded else whole().feature_names
+        names = whole().feature_names
+        if method in {"describe", "tabulate"}:  # counts of categories take little of the budget
+            coded = whole().as_codes()
+            pairs = zip(coded.column_names, coded.code_labels, strict=True)
+            names = tuple(name for name, levels in pairs if levels is None)
         columns, assumed = len(names), plain(listed(names, 8))
 
     from nolook.planning.forecast import plan as forecast
