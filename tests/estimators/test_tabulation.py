@@ -225,6 +225,8 @@ def test_a_unit_counts_once_and_rows_in_full_may_be_alike(tmp_path):
     assert "sum_cost" in frame
     assert (frame.mean_cost_high - frame.mean_cost > frame.mean_cost_noise).all()
     assert "identical rows" not in str(by_weight.summary())
+    hidden = nolook.tabulate(opened(unit="id", rows_per_unit=9), "ward", mean="cost", epsilon=0.02)
+    assert "9 times that of a release in which each" in " ".join(str(hidden.summary()).split())
     in_full.report(tmp_path / "full.html")
     page = (tmp_path / "full.html").read_text("utf-8")
     assert "intervals of noise and sampling" in page

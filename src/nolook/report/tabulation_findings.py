@@ -96,7 +96,7 @@ def _shown(found: Tabulation | Description, places: Places) -> list[int]:
     The chance that any of these does by noise alone is that of one, as noise falls exponentially.
     """
     counts, declared = found.measured[0].estimates, _declared(found)
-    wider = 1.0 + math.log(max(1, int((~declared).sum()))) / math.log(20.0)
+    wider = 1.0 + math.log(max(1, (~declared).sum())) / math.log(20.0)
     surely = counts.value > wider * (counts.value - counts.noise_low)
     return [int(place) for place in places if declared[place] or surely[place]]
 
@@ -112,7 +112,7 @@ def _left_out(found: Tabulation | Description, tables: Sequence[Table]) -> tuple
     others = any(OTHERS in labels for labels in found.levels.values())
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
     groups = phrase("tables.left_out", others=OTHERS if others else "")
-    return groups, *(phrase("tables.hidden", word=_HIDDEN),) * hidden
+    return groups, *(phrase("tables.hidden", word=_HIDDEN, unit=found.privacy.unit),) * hidden
 
 
 def _label(found: Tabulation, place: int, names: Sequence[str]) -> str:
