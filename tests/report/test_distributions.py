@@ -186,3 +186,12 @@ def test_rows_are_named_from_the_top_and_wild_intervals_get_arrows_both_ways():
     assert 'class="unclear"' in drawn
     assert [p.get_markerfacecolor() for p in axes.lines if p.get_marker() == "o"][1] == "white"
     plt.close(axes.figure)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-3, 1.0, 7e12, 1.5e308])
+def test_an_axis_has_three_to_six_round_ticks(scale):
+    for part in np.linspace(0.05, 1.0, 200):
+        low, high = -0.37 * scale, (part - 0.37) * scale
+        places = [place for place, _ in axis("x", low, high).ticks]
+        assert 3 <= len(places) <= 6
+        assert all(low - 1e-9 * scale <= place <= high + 1e-9 * scale for place in places)

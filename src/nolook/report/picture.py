@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from attrs import evolve, frozen
@@ -151,11 +152,17 @@ def axis(label: str, low: float, high: float, *, decades: bool = False) -> Axis:
     else:
         width = high / 4 - low / 4  # a quarter, as the whole may exceed the largest double
         decade = 10.0 ** math.floor(math.log10(width))
-        step = next(s * decade for s in (1.0, 2.0, 5.0, 10.0) if s * decade >= 0.8 * width)
-        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-        places = [index * step for index in range(first, last + 1)][:6]
+        steps = [step * decade for step in (10.0, 5.0, 2.0, 1.0, 0.5, 0.2)]
+        coarse = (step for step, finer in pairwise(steps) if finer < 0.8 * width)
+        each = ([i * step for i in range(*_within(low / step, high / step))] for step in coarse)
+        places = next(places for places in each if len(places) > 2)[:6]
     words = (number(10.0**place, 2) if decades else number(place, 6) for place in places)
     return Axis(label, low, high, tuple(zip(places, words, strict=True)))
+
+
+def _within(low: float, high: float) -> tuple[int, int]:
+    """Return the first whole number between two, and one more than the last."""
+    return math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1
 
 
 def around(low: float, high: float) -> tuple[float, float]:
