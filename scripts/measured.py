@@ -67,6 +67,8 @@ FIGURES: dict[str, tuple[str, str, Callable[..., str]]] = {
     "levels-fewer": ("logistic_coverage", rf"^\| bank_.* left out {LEVELS} {NUMBER}", max),
     "logistic-covered": ("logistic_coverage", rf"^\| all \| \| \| {NUMBER}", max),
     "logistic-least": ("logistic_coverage", rf"^(?:\| [^|]+){{3}}\| {NUMBER} \| \S+ \|$", min),
+    "rare-covered": ("rare_outcomes", rf"^\| 1\.1 % of rows.* {NUMBER} \| \S+ \|$", min),
+    "rare-separated": ("rare_outcomes", rf"^\| cpu_act \| \S+ \| {NUMBER}", min),
     "r2-error": ("intervals", rf"error of R2 over 14 tables, .*: {NUMBER}", max),
     "moments-5": (DICK, rf"{selected(5, 'linear')}Moments beat .* on (\d+) of", max),
     "moments-5-of": (DICK, rf"{selected(5, 'linear')}Moments beat .* of (\d+),", max),
