@@ -287,3 +287,11 @@ def test_filled_gaps_are_shown():
     model = a_model()
     model.read_options_["missing"] = "centre"
     assert "a gap counts as its column's private centre" in shown(model)
+
+
+def test_an_effect_of_a_logarithm_is_told_for_twice_the_column():
+    model = a_model()
+    (name, *_) = (one.name for one in model.coefficients if one.clear)
+    for function, own in (("log1p_of", "1 + days"), ("log_of", "days")):
+        model.read_options_["schema"] = {"columns": {name: {function: "days"}}}
+        assert re.search(rf"(higher|lower) where {re.escape(own)} is twice as high", printed(model))

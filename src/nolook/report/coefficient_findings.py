@@ -34,11 +34,10 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     found, words = model.coefficients[:-1], words_of(model)
     figures: tuple[Figure, ...] = ()
     if any(one.ends for one in found) and not model.failed_:
-        omitted = MOST_SHOWN if len(found) > MOST_SHOWN else None
         caption = words.sentence(
             "picture_caption",
             target=words.target,
-            omitted=omitted,
+            omitted=MOST_SHOWN if len(found) > MOST_SHOWN else None,
             legend=_about_intervals(model, found),
         )
         change = words.phrase("changed", target=words.target, by_scale=True)
@@ -123,8 +122,8 @@ def _notes(
     if selected or model.chosen_ is not None:
         rest.append(phrase("model.selected_before"))
     elif any(one.ends is None for one in model.coefficients):
-        several, most = unit.max_rows > 1, at_most(MOST_CLIPPED)
-        rest.insert(0, phrase("model.withheld", several=several, most_clipped=most))
+        most = at_most(MOST_CLIPPED)
+        rest.insert(0, phrase("model.withheld", several=unit.max_rows > 1, most_clipped=most))
     if not known:
         return tuple(rest), tuple(rest)
     purpose = words.phrase("purpose", one=unit.protected, usual_effect=words.usual_effect)
@@ -140,8 +139,7 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
 
     def cells(one: Coefficient, name: str, last: str = "") -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
-        shown = value if one.ends else missing
-        return name, shown, *((between,) * known), *((last,) * some)
+        return name, value if one.ends else missing, *((between,) * known), *((last,) * some)
 
     rows = []
     for one in found:

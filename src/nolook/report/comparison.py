@@ -29,6 +29,7 @@ __all__ = ["Comparison", "compare", "comparison_lines"]
 
 
 _NONE = "-"  # of a column that a model does not have
+_NOTHING = np.full(3, np.nan)
 _INTERCEPT = "intercept"
 
 
@@ -136,8 +137,7 @@ def compare(first: Any, second: Any, names: Sequence[str] = ("A", "B")) -> Compa
     _check_alike(parts, pair)
     one, other = (_coefficients(part) for part in parts)
     columns = (*(name for name in {**one, **other} if name != _INTERCEPT), _INTERCEPT)
-    missing = np.full(3, np.nan)
-    a, b = (np.array([each.get(name, missing) for name in columns]) for each in (one, other))
+    a, b = (np.array([each.get(name, _NOTHING) for name in columns]) for each in (one, other))
     # The second's lower end is farthest from the first's upper one.
     difference = np.stack([b[:, 0] - a[:, 0], b[:, 1] - a[:, 2], b[:, 2] - a[:, 1]], axis=1)
     called_a, called_b = map(str, names)
@@ -167,9 +167,8 @@ def _unit(unit: Unit) -> str:
 def _coefficients(part: Any) -> dict[str, Vector]:  # noqa: ANN401
     """Return each coefficient with the ends of its interval, by what it is the coefficient of."""
     compared = contrasts(part)
-    nothing = np.full(3, np.nan)
     return {
-        compared.get(one.name, one.name): np.array([one.value, *one.ends]) if one.ends else nothing
+        compared.get(one.name, one.name): np.array([one.value, *one.ends]) if one.ends else _NOTHING
         for one in part.coefficients
     }
 
@@ -187,9 +186,8 @@ def comparison_lines(found: Comparison) -> tuple[Line, ...]:
     table = Table(caption, ("Column", a, b, f"{b} less {a}"), rows)
     said = "widths", "leaning", *("other_columns",) * (one != other)
     notes = (phrase(f"release.{name}") for name in said)
-    title = ("Two models of ", words.target)
     rest: list[Text | Table] = [table, *notes, _both(found), _together(found)]
-    return ((title, "bold"), *((part, "") for part in rest))
+    return ((("Two models of ", words.target), "bold"), *((part, "") for part in rest))
 
 
 def _with_ends(values: Vector, there: bool) -> str:

@@ -84,7 +84,6 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
             (f"Mean without {100 * _TRIMMED:g} % at either end", *_trimmed_mean(ecdf, read)),
         ),
     )
-    whole = ecdf.distribution_.whole
     return findings_of(
         ecdf,
         what="distribution of",
@@ -94,7 +93,10 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         conclusion=(sentence("release.where", read=read, counted=counted),),
         certainty=(*((phrase("release.median", ends=ends),) * known), covered),
         sections=(what_was_found(table, (phrase("release.free"), covered), picture),),
-        settings=(("Column", column), ("Thresholds", grid_in_words(ecdf.grid, whole=whole))),
+        settings=(
+            ("Column", column),
+            ("Thresholds", grid_in_words(ecdf.grid, whole=ecdf.distribution_.whole)),
+        ),
     )
 
 
@@ -165,8 +167,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
     unit = found.privacy.unit
     read = _columns(found)
     rows = tuple((one.column, *map(one.cell, range(len(one.shares)))) for one in read)
-    share = f"a share of the {unit.counted}s"
-    caption = f"The value at or below which {share} lies, and its {INTERVAL}"
+    caption = f"The value at or below which a share of the {unit.counted}s lies, and its {INTERVAL}"
     table = Table(caption, ("Column", *(f"{100 * p:g} %" for p in found.shares)), rows)
     covered = noise_and_sampling(unit)
     return findings_of(
@@ -199,12 +200,11 @@ def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
     if not points:
         return ()
     asked = ", ".join(f"{100 * share:g} %" for share in found.shares)
-    spreads = "distance from the middle one, in spreads of the quantiles shown"
     return (
         rows_picture(
             "Quantiles" + (not alone) * ", each column in its own spread from its middle one",
             f"quantiles {asked}, with 95 % intervals",
-            "value" if alone else spreads,
+            "value" if alone else "distance from the middle one, in spreads of the quantiles shown",
             points,
         ),
     )
@@ -219,8 +219,10 @@ def _columns(found: Quantiles) -> list[_Quantiles]:
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:
     """Give the middle of the first columns: the quantile of the share nearest to a half."""
     place = int(np.argmin(np.abs(columns[0].shares - 0.5)))
-    about = {"counted": counted, "place": place}
-    return tuple(sentence("release.middle", read=each, **about) for each in columns[:_MOST_TOLD])
+    return tuple(
+        sentence("release.middle", read=each, counted=counted, place=place)
+        for each in columns[:_MOST_TOLD]
+    )
 
 
 def _ecdf_picture(ecdf: ECDF, column: str, counted: str) -> Picture:

@@ -197,10 +197,9 @@ class Findings:
 
 def dates_of(release: Any) -> dict[str, str]:  # noqa: ANN401 -- a result
     """Return the columns of dates, with the day that their numbers count from."""
-    declared = release.read_options.get("schema", {}).get("columns", {}).items()
     return {
         name: one.get("origin", "1970-01-01")
-        for name, one in declared
+        for name, one in release.read_options.get("schema", {}).get("columns", {}).items()
         if one.get("type") in {"date", "datetime"}
     }
 

@@ -25,8 +25,7 @@ def folds_findings(found: CrossValidation) -> Findings:
     value, ends = mean = _score(found.mean, HIDDEN if all(found.fitted) else _NO_MODEL)
     measure = f"{found.measure}{' of clipped data' * (found.measure == 'R2')}"
     caption = f"{measure} on rows that the model has not seen"
-    heads = "Fold", measure, INTERVAL
-    table = Table(caption, heads, rows, foot=("Mean", *mean))
+    table = Table(caption, ("Fold", measure, INTERVAL), rows, foot=("Mean", *mean))
     unit = found.privacy.unit
     weaker, fits = phrase("scores.weaker", measure=found.measure), count(folds - 1, "fit")
     notes = noise_and_sampling(unit), weaker

@@ -197,7 +197,6 @@ def _moved(found: GroupComparison) -> str:
 
 def _said(found: GroupComparison) -> Iterator[Text]:
     """Yield the differences of means, and groups too small for one."""
-    later = found.value in dates_of(found)
     for pair in found.pairs:
         if (each := pair.difference) is None:
             continue
@@ -205,8 +204,10 @@ def _said(found: GroupComparison) -> Iterator[Text]:
         if high < 0.0:
             group, first, value, low, high = first, group, -value, -high, -low
         amount, ends = _amount(found, value, (low, high))
-        how = {"amount": amount, "ends": ends, "later": later, "clear": low > 0.0}
-        yield sentence("groups.difference", found=found, group=group, first=first, **how)
+        yield sentence(
+            "groups.difference", found=found, group=group, first=first, amount=amount, ends=ends,
+            later=found.value in dates_of(found), clear=low > 0.0,
+        )  # fmt: skip
     for group in np.array(found.groups)[np.isnan(found.means.low)]:
         yield sentence("groups.hidden", group=group)
 
@@ -247,7 +248,6 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     # Where no curve is known, no time is either.
     ticks = across.ticks[1:] if ends > 0.0 else ()
     places = np.array([place for place, _ in ticks])
-    tested = len(names) > 1
     overall = _tested("log_rank", found, **_largest_gap(found, places))
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
@@ -265,7 +265,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         missing=_MISSING,
         rows=_counted(found),
         needed=(found.time, found.event, *filter(None, (found.by,))),
-        cards=(*medians, *((card,) * tested)),
+        cards=(*medians, *(card,) * (len(names) > 1)),
         sections=(
             what_was_found(
                 table,

@@ -14,7 +14,7 @@ from nolook.estimators.result import Coefficient
 from nolook.report.coefficient_findings import by_effect, knows_intervals
 from nolook.report.curve_findings import bent_columns
 from nolook.report.findings import Text
-from nolook.report.model_words import words_of
+from nolook.report.model_words import logarithms, words_of
 from nolook.report.reference_levels import level_labels, shared_terms, sides
 from nolook.report.sentences import phrase, sentence
 
@@ -75,16 +75,17 @@ def _columns(part: PrivateModel, *, chosen: bool) -> tuple[Text, ...]:
 
 def _changes(part: PrivateModel, clear: Sequence[Coefficient]) -> Iterator[Text]:
     """Yield a sentence for each column: how much higher or lower the target is."""
-    compared, words = sides(part), words_of(part)
+    compared, words, logs = sides(part), words_of(part), logarithms(part)
     scales = dict(zip(part.scaling_.names, part.scaling_.scale.tolist(), strict=True))
     for one in clear:
         level, base = compared.get(one.name, (None, None))
-        step = 1.0 if level else _step(scales[one.name])
+        log = logs.get(one.name)
+        step = 1.0 if level else math.log(2.0) if log else _step(scales[one.name])
         low, high = one.ends or (math.nan, math.nan)
         change = words.change(one.value * step, (low * step, high * step))
         yield words.sentence(
-            "change", column=one.name, step=step, level=level, base=base, first=one is clear[0],
-            **{"target": words.target} | change,
+            "change", column=one.name, step=step, log=log, level=level, base=base,
+            first=one is clear[0], **{"target": words.target} | change,
         )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ from nolook.report.wording import (
     with_ends,
 )
 from nolook.statistics.weighted_rows import LARGEST_DEVIANCE, LARGEST_ERROR
+from nolook.tables.derived import Derivation
 from nolook.tables.schema import as_schema
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "WORDS",
     "LinearWords",
     "at_most",
+    "logarithms",
     "measured",
     "positive_class",
     "words_of",
@@ -62,6 +64,7 @@ MEASURES = {
 
 _JUDGED_BY = ("median_error", "r2", "auc", "deviance_explained")  # the first that is known
 _SOMETIMES = ("p90_error", "rmse")  # what only some fits have
+_LOGARITHMS = "log_of", "log1p_of"
 _STARRED = 0.03  # share of a column's rows that may be clipped without a word
 _FAR = 10.0  # between the ends of a size of errors that is not told first
 
@@ -121,14 +124,12 @@ class LinearWords:
         cut = getattr(self.model, "cut_errors_", None)
         if cut is None or not cut.effect:
             return ()
-        logarithm = getattr(self.model, "inverse", None) is not None
-        above = cut.above > cut.below
-        share = number(100.0 * (cut.above if above else cut.below), 2)
-        effect = number(cut.effect, 2)
+        positive = cut.positive and getattr(self.model, "inverse", None) is None
+        share = number(100.0 * max(cut.above, cut.below), 2)
         return (
             self.sentence(
-                "one_sided_errors", target=self.target, above=above, share=share,
-                effect=effect, positive=cut.positive and not logarithm,
+                "one_sided_errors", target=self.target, above=cut.above > cut.below, share=share,
+                effect=number(cut.effect, 2), positive=positive,
             ),
         )  # fmt: skip
 
@@ -142,8 +143,7 @@ class LinearWords:
         shares, starred = self.model.clipped_share_, self.marked()
         if shares is None:
             return ()
-        used = self.model.considered & ~self.model.dropped
-        found = shares[:-1][starred[:-1] & used]
+        found = shares[:-1][starred[:-1] & self.model.considered & ~self.model.dropped]
         most = [("column" if found.size == 1 else "columns", found.max())] if found.size else []
         most += [("target", shares[-1])] if starred[-1] else []
         return tuple(phrase("model.clipped", what=w, share=at_most(share)) for w, share in most)
@@ -195,16 +195,15 @@ class LinearWords:
 
     def predictions(self) -> Text:
         """Say between which ends predictions are, if there are any."""
-        limits = getattr(self.model, "target_range_", (0.0, 1.0))  # chances have none
         inverse = getattr(self.model, "inverse", None)
         undone = {} if inverse is None else {
             "inverse": inverse, "factor": self.model.smearing_}  # fmt: skip
+        limits = getattr(self.model, "target_range_", (0.0, 1.0))  # chances have none
         return self.sentence("predictions", target=self.target, ends=limits, **undone)
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return the difference of the target for a step of a column, of a logarithm in percent."""
-        derived = as_schema(self.model.read_options.get("schema")).derived
-        own = derived.get(self.model.scaling_.names[-1])
+        own = logarithms(self.model).get(self.model.scaling_.names[-1])
         if own is None or own.function != "log_of":
             return _steps(value, ends, float)
         found = _steps(value, ends, _in_percent)
@@ -250,9 +249,9 @@ class LogisticWords(RatioWords):
         """Return by how much the average chance of the positive class is higher or lower."""
         rate, *_ = self.model.measures
         base = rate.value or 0.0
-        average, positive = percent(base, rate.ends)[0], positive_class(self.model)
         found = _steps(value, ends, lambda one: 100.0 * (expit(logit(base) + one) - base))
-        return found | {"average": average, "positive": positive}
+        found["average"] = percent(base, rate.ends)[0]
+        return found | {"positive": positive_class(self.model)}
 
 
 @frozen
@@ -268,8 +267,8 @@ class CountWords(RatioWords):
         if model.exposure is None:
             return super().clipped()
         low, high = model.exposure_range_
-        exposed = phrase("model.exposure", column=Name(model.exposure), low=low, high=high)
-        return exposed, *super().clipped()
+        column = Name(model.exposure)
+        return phrase("model.exposure", column=column, low=low, high=high), *super().clipped()
 
     def about_measures(self) -> str:
         """Say of what the deviance is."""
@@ -289,6 +288,12 @@ WORDS = {
     "count model": CountWords,
     "additive count model": CountWords,
 }
+
+
+def logarithms(model: PrivateModel) -> dict[str, Derivation]:
+    """Return the columns that are logarithms of others, or of one more than these."""
+    derived = as_schema(model.read_options.get("schema")).derived.items()
+    return {name: own for name, own in derived if own.function in _LOGARITHMS}
 
 
 def words_of(model: PrivateModel) -> LinearWords:

@@ -22,8 +22,7 @@ def render_plan_page(found: Forecast) -> str:
 
 def plan_lines(found: Forecast) -> tuple[Line, ...]:
     """Return a plan as texts and tables for the terminal and notebooks."""
-    parts = ((part, "") for part in plan_section(found).printed)
-    return ((plan_headline(found), "bold"), *parts)
+    return (plan_headline(found), "bold"), *((part, "") for part in plan_section(found).printed)
 
 
 def plan_summary(found: Forecast) -> Summary:

@@ -92,8 +92,7 @@ def summary(release: Result) -> Summary:
 
 def plot(release: Result, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib's own types
     """Draw the first picture of a release's report."""
-    sections = content(release).sections
-    pictures = [each.picture for section in sections for each in section.figures]
+    pictures = [each.picture for section in content(release).sections for each in section.figures]
     if not pictures:
         raise ParameterError(
             f"a {type(release).__name__} has no picture (use summary() or to_frame())"

@@ -173,8 +173,7 @@ def _classifications(curve: ROCCurve) -> tuple[Section, ...]:
 
 def _classification(curve: ROCCurve, asked: float, counted: str) -> Table:
     found, rows = curve.at(asked), []
-    on_grid = _threshold(found.threshold)
-    used = "" if found.threshold == asked else f" ({on_grid} on the grid)"
+    used = "" if found.threshold == asked else f" ({_threshold(found.threshold)} on the grid)"
     for each in fields(Classified)[1:]:
         measure: Measure | None = getattr(found, each.name)
         known = _shown(measure.value, measure.ends) if measure else (NOT_KNOWN, NOT_KNOWN)
@@ -238,8 +237,7 @@ def calibration_section(
     heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
     groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
     about = phrase("scores.test", statistic=test.statistic_, p=test.p_value_)
-    picture = calibration_picture(test, of)
-    notes = about, phrase("scores.small")
+    notes, picture = (about, phrase("scores.small")), calibration_picture(test, of)
     return what_was_found(groups, notes, picture, name=name, heading=heading)
 
 

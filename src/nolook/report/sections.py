@@ -44,6 +44,7 @@ __all__ = [
 ]
 
 _MUCH = 0.2  # of the rows: a larger loss is said first
+_SURELY = 3.0  # deviations of the noise by which rows left out must stand out
 
 _MECHANISMS: dict[type[Event], str] = {
     GaussianEvent: "Gaussian noise",
@@ -138,21 +139,19 @@ def rows_used(found: Findings) -> str | None:
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, rows = found.guarantee.unit, found.rows
-    dates = found.dates.items()
-    said = [phrase("release.dated", column=name, day=day) for name, day in dates]
+    said = [phrase("release.dated", column=name, day=day) for name, day in found.dates.items()]
     if unit.weighting is not None:
         said.append(phrase("release.units", unit=unit))
     if rows is None or rows.lost_error is None:
         return tuple(said)
     # A unit is left out with all its rows.
     left_out = rows.left_out, rows.lost_error, unit.protected
-    undeclared = rows.undeclared, unit.row_weight * rows.lost_error, unit.counted
     for (number_of, error, noun), name, known in (
         (left_out, "left_out", {"weighted": unit.weighting is not None}),
-        (undeclared, "undeclared", {}),
+        ((rows.undeclared, unit.row_weight * rows.lost_error, unit.counted), "undeclared", {}),
     ):
-        words = rows_in_words(number_of, error, noun)[0] if number_of else "fewer"
-        if not words.startswith("fewer"):
+        if number_of and number_of > _SURELY * error:
+            words = rows_in_words(number_of, error, noun)[0]
             said.append(phrase(f"release.{name}", rows=words, **known))
     return tuple(said)
 

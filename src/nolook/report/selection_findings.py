@@ -53,8 +53,7 @@ def selection_findings(selector: PrivateSelector) -> Findings:
 def selection_section(selector: PrivateSelector) -> Section:
     """List the columns that were chosen."""
     chosen, ordered = chosen_columns(selector)
-    sampled = getattr(selector, "sample", None) is not None
-    sample = f" {phrase('release.sampled')}" * sampled
+    sample = f" {phrase('release.sampled')}" * (getattr(selector, "sample", None) is not None)
     columns: dict[str, Sequence[str]] = {"Column": _in_words(selector, chosen)}
     if ordered:
         columns["Place"] = [str(place) for place, _ in enumerate(chosen, 1)]

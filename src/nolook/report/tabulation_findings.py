@@ -84,10 +84,8 @@ def _cell(found: Tabulation | Description, each: Measured, place: int) -> str:
     value, low, high = (float(numbers[place]) for numbers in _with_ends(each))
     if each.name == "estimate":
         return f"{value:,.0f}"
-    dated = each.name in {"mean", "quantile"}
-    origin = dates_of(found).get(str(each.column)) if dated else None
-    share = each.name == "share"
-    return with_ends(value, (low, high), share=share, origin=origin, missing=_HIDDEN)
+    origin = dates_of(found).get(str(each.column)) if each.name in _SHARED else None
+    return with_ends(value, (low, high), share=each.name == "share", origin=origin, missing=_HIDDEN)
 
 
 def _shown(found: Tabulation | Description, places: Places) -> list[int]:
@@ -279,7 +277,6 @@ def tabulation_findings(found: Tabulation) -> Findings:
         phrase("tables.margins"),
     )
     apart = tuple(each for by in tables for each in _tables(found, by, noise=True))
-    noise = Section("noise", "The noise only", tables=apart, printed=())
     asked = dict.fromkeys(each.column for each in found.measured if each.column is not None)
     split = ", by ".join(" and ".join(by) for by in tables) or "all rows"
     of = ", ".join(names) if pairs else split
@@ -288,7 +285,10 @@ def tabulation_findings(found: Tabulation) -> Findings:
         what="table by" if names else "table of",
         of=of,
         missing=MISSING,
-        sections=(*_sections(found, tables, shown, notes, pairs), noise),
+        sections=(
+            *_sections(found, tables, shown, notes, pairs),
+            Section("noise", "The noise only", tables=apart, printed=()),
+        ),
         settings=(
             ("Tables", f"all {len(pairs)} pairs of {of}" if pairs else split),
             ("Measured", ", ".join(asked) or "counts only"),
