@@ -343,6 +343,7 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
     created = cli(*create, "--name", "census")
     assert created.status == 0
     assert created.out.startswith("ledger: people.ledger\nModerate protection: an attacker who")
+    assert not cli(*create[:2], "q.ledger", *create[3:], "--quiet").out
     weak = " ".join(cli("ledger", "create", "w.ledger", "-e", "9", "-d", "1e-5").out.split())
     assert "epsilon is 9: above 8 the guarantee limits next to nothing" in weak
     (here / "w.ledger").unlink()

@@ -8,6 +8,8 @@ import pytest
 
 import nolook
 from nolook.owner.gaps import find_gaps
+from nolook.tables.folders import located
+from nolook.tables.read import open_declared
 from nolook.tables.schema import Schema
 from tests.hostile.harness import CANARY, Charged, run
 
@@ -115,15 +117,19 @@ def test_a_draft_is_checked_as_far_as_it_goes_and_what_it_leaves_open_is_listed(
     assert "draft" not in said
 
 
+def gaps(path, schema):
+    return find_gaps(open_declared(located(path), schema))
+
+
 def test_cells_of_any_bytes_and_columns_of_any_type_are_checked(tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a,b\n1,x\n\xff,\xe9\n NA,y\n-99.0,y\n")
     columns = {"a": {"type": "number", "missing": ["na", "-99"]}, "b": {"type": "category"}}
     columns["b"]["levels"] = ["x", "y"]
-    number, _ = find_gaps(tmp_path / "a.csv", Schema(columns))
+    number, _ = gaps(tmp_path / "a.csv", Schema(columns))
     causes = [(2, "not as declared"), (3, "declared missing"), (4, "declared missing")]
     assert number.first == causes
     cells = {"n": 1.0, "l": [1], "s": {"a": 1}, "b": b"\xff"}
     rows = pa.Table.from_pylist([cells, dict.fromkeys(cells)])
     pq.write_table(rows, tmp_path / "a.parquet")
-    for found in find_gaps(tmp_path / "a.parquet", Schema()):
+    for found in gaps(tmp_path / "a.parquet", Schema()):
         assert found.first == [(2, "empty")]

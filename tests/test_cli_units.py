@@ -94,6 +94,12 @@ def test_a_release_protects_the_unit_or_is_refused_for_it_and_costs_nothing(
     assert "who" in " ".join(done.out.split())
 
 
+def test_none_is_no_unit_even_if_the_schema_has_one(folder):
+    done, _, _ = asked(folder, "ecdf", "--schema", "visits.toml", "--unit", "none")
+    assert done.status == 0
+    assert privacy(folder)["unit"]["column"] is None
+
+
 def test_a_fit_of_units_runs(folder):
     done, unit, _ = asked(folder, "fit", "--unit", "who", "--report", "page.html")
     assert done.status in {0, 5}

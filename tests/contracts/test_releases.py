@@ -265,6 +265,8 @@ def test_questions_are_answered_at_no_cost_and_alike(kind, open_ledger):
         for question in found.questions:
             first, second = (found.ask(question, **ASKED[question]) for _ in range(2))
             assert str(first) == str(second)
+            with pytest.raises(ParameterError, match=f"question is '{question}', .*'zz'"):
+                found.ask(question, zz=1, **ASKED[question])
         assert ledger.history() == ()
     with pytest.raises(ParameterError, match="question"):
         found.ask("fit")

@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import kstest
 
 import nolook
+from nolook.errors import ParameterError
 from nolook.privacy.accounting import total_delta
 
 GRID = nolook.LinearGrid(0, 120, 1)
@@ -190,3 +191,9 @@ def test_a_mean_needs_a_range():
 def test_a_series_keeps_its_name():
     ages = pd.Series(AGES, name="age")
     assert nolook.ECDF(1.0, random_state=1).fit(ages).read_options_["features"] == ["age"]
+
+
+def test_a_question_without_what_it_needs_is_refused_in_one_line():
+    found = nolook.ECDF(1.0).fit(np.arange(100.0))
+    with pytest.raises(ParameterError, match="'histogram', missing a required argument: 'edges'"):
+        found.ask("histogram")

@@ -6,6 +6,7 @@ import re
 import tomllib
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -258,3 +259,51 @@ def test_other_names_of_text_files(name, tmp_path):
     table = nolook.read_table(tmp_path / name, "y", features=["x"])
     np.testing.assert_array_equal(np.concatenate(list(table.batches()), axis=1), [X, Y])
     np.testing.assert_array_equal(read(tmp_path / name, "x", "y")[0], [X, Y])
+
+
+OBJECTS = [True, False, None, 1, 2.5, "3", np.float32(0.5), 4.0, np.nan, "true", np.bool_(True)]
+READ = {
+    "number": [1, 0, None, 1, 2.5, 3, 0.5, 4, None, 1, 1],
+    "integer": [1, 0, None, 1, None, 3, None, 4, None, 1, 1],
+    "boolean": [1, 0, None, 1, None, None, None, None, None, 1, 1],
+}
+
+
+@pytest.mark.parametrize("kind", READ)
+def test_cells_of_objects_are_what_they_are_in_a_column_of_their_own(kind):
+    frame = pd.DataFrame({"c": pd.Series(OBJECTS, dtype=object)})
+    table = nolook.read_table(frame, features=["c"], schema={"columns": {"c": kind}})
+    ((numbers, complete, _),) = table.batches_in_place()
+    found = [n if known else None for n, known in zip(numbers[0], complete, strict=True)]
+    assert found == READ[kind]
+
+
+def test_objects_are_compared_with_levels_by_value():
+    cells = [4, 4.0, "4", np.float64(4), 4.5, float("nan"), np.timedelta64("NaT")]
+    frame = pd.DataFrame({"c": pd.Series(cells, dtype=object)})
+    table = nolook.read_table(frame, categories={"c": [1, 4]})
+    ((numbers, complete, _),) = table.batches_in_place()
+    assert numbers.T[:5].tolist() == [[1, 0]] * 4 + [[0, 1]]
+    assert complete.tolist() == [True] * 5 + [False] * 2
+
+
+@pytest.mark.parametrize("missing", ["drop-row", "zero"])
+def test_a_prediction_says_which_cells_were_not_as_declared(missing, tmp_path, cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i % 7},{20 + i % 3},{'ab'[i % 2]},{i % 7 + i % 3}" for i in range(400)]
+    written(tmp_path, "n,level,word,y", *rows)
+    (tmp_path / "s.toml").write_text(
+        '[columns]\nn = "integer"\nlevel = {type = "category", levels = ["20", "21", "22"]}\n'
+        'word = {type = "category", levels = ["a", "b"]}\ny = "number"'
+    )
+    fit = ("fit", "t.csv", "-t", "y", "-e", "5", "--schema", "s.toml", "-o", "m", "--quiet")
+    assert cli(*fit, "--missing", missing).status in {0, 5}
+    new = ["1,20.0,a", "1.5, 21,B ", "70.5,22,c", ",20,a", "x,23,d", "1,20.5,a"]
+    written(tmp_path, "n,level,word", *new, name="new.csv")
+    done = cli("predict", "new.csv", "-m", "m", "-o", "p.csv")
+    assert "Cells that are not as declared, taken as missing: n 3." in done.out
+    undeclared = "level 1" if missing == "drop-row" else "level 2, word 2"
+    assert f"Values that are not declared, predicted as such: {undeclared}." in done.out
+    some = cli("predict", "new.csv", "-m", "m", "-o", "q.csv", "--where", "level = 20")
+    assert "not as declared" not in some.out
+    assert not cli("predict", "new.csv", "-m", "m", "-o", "r.csv", "--quiet").out

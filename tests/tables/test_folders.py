@@ -301,6 +301,12 @@ def test_a_pattern_reaches_folders_far_below(tmp_path):
     assert not would_read(tmp_path / "**" / "d" / "*.parquet", far / "a.csv")
 
 
+def test_a_pattern_of_many_folders_is_compared_at_once(tmp_path):
+    far = tmp_path.joinpath(*["d"] * 40)
+    assert would_read(tmp_path / ("**/" * 20 + "*.parquet"), far / "a.parquet")
+    assert not would_read(tmp_path / ("**/d/" * 20 + "*.parquet"), far / "a.csv")
+
+
 def test_folders_in_folders_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(folders, "_MOST_ENTRIES", 50)
     (tmp_path / "/".join("d" * 100)).mkdir(parents=True)

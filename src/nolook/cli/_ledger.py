@@ -33,6 +33,7 @@ def create(
     delta: float,
     name: str | None = None,
     relation: str = "add-remove",
+    quiet: bool = False,
 ) -> None:
     """Create a ledger with a total budget for a data set."""
     from nolook._strength import too_weak
@@ -42,7 +43,8 @@ def create(
 
     budget, neighbours = Budget(epsilon, delta), cast("Relation", relation)
     with Ledger.create(file, budget, name=name or file.stem, relation=neighbours) as ledger:
-        tell(f"ledger: {one_line(file)}", attack_on(ledger, budget), *too_weak(epsilon, delta))
+        said = f"ledger: {one_line(file)}", attack_on(ledger, budget), *too_weak(epsilon, delta)
+        tell(*said * (not quiet))
 
 
 @ledger_app.command()

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 #: The variable of the environment that names a ledger for all commands.
 DEFAULT_LEDGER = "NOLOOK_LEDGER"
 
-#: In the place of a column of weights: none, even if the schema has one.
-NO_WEIGHTS = "none"
+#: In the place of a unit or a column of weights: none, even if the schema has one.
+NONE = "none"
 _MISSING = ("drop-row", "zero")
 _INDICATOR = "indicator="
 
@@ -61,7 +61,8 @@ SHARED = {
     "--where CONDITION": "Use only the rows that meet a condition, such as 'age >= 18' or 'region "
     "in North,South'. May be repeated: all must hold. Choose it without looking at the rows.",
     "--unit NAME": "The column that identifies the unit of a row, such as patient_id: all rows of "
-    "a unit are protected together. By default the schema's; without one, each row separately.",
+    "a unit are protected together. By default the schema's; without one, or if none, each row "
+    "separately.",
     "--rows-per-unit weights|C": "weights: each unit counts once. C: at most C random rows of each "
     "unit, each in full.",
     "--weights NAME": "A column of survey weights: results describe the weighted population. "

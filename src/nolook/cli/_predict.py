@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from nolook.cli._declared import SchemaOption, with_options
@@ -27,6 +28,7 @@ from nolook.formats.files import check_outputs, one_line
 )
 def predict(
     table: TableArgument,
+    *,
     model: Path,
     output: Path,
     schema: SchemaOption = None,
@@ -34,6 +36,7 @@ def predict(
     from_table: FromTableOption = None,
     where: list[str] | None = None,
     force: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Predict the target of each row of a table, in the column `prediction`.
 
@@ -42,6 +45,7 @@ def predict(
     private release.
     """
     from nolook.formats.predictions import check_prediction_file, write_predictions
+    from nolook.owner.gaps import UNLIKE, find_gaps
     from nolook.report.model_findings import constant_in_words
     from nolook.tables import read_table
 
@@ -57,8 +61,19 @@ def predict(
         options = read_options | {"schema": schema or read_options.get("schema"), "where": where}
         opened = read_table(place, False, unit=False, weights=False, **options)
         empty, other = write_predictions(fitted, opened, output, kept)
-        if empty:
-            tell(f"Rows that lack a value the model needs, left empty: {empty:,}.")
-        if other:
-            tell(f"Rows with a value that is not declared, predicted as such: {other:,}.")
-        tell(*constant_in_words(fitted))
+        source, design = opened._source, opened._design
+        searched = empty or design.missing != "drop-row"
+        gaps = find_gaps(source, source.needed(design.source_names)) if searched else ()
+        unlike = {each.column.name: each.causes[UNLIKE] for each in gaps}
+        said = {
+            "Rows that lack a value the model needs, left empty": f"{empty:,}" * bool(empty),
+            "Cells that are not as declared, taken as missing": _counted(unlike),
+            "Values that are not declared, predicted as such": _counted(other),
+        }
+        if not quiet:
+            tell(*(f"{words}: {counts}." for words, counts in said.items() if counts))
+            tell(*constant_in_words(fitted))
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items() if count)

@@ -17,7 +17,7 @@ from nolook.cli._declared import Arguments, SchemaOption, target_of, with_option
 from nolook.cli._interruption import Outcome, explained
 from nolook.cli._options import (
     DEFAULT_LEDGER,
-    NO_WEIGHTS,
+    NONE,
     LedgerOption,
     Missing,
     check_missing,
@@ -122,9 +122,9 @@ class Reading:
         missing = {} if self.gaps.policy is None else {"missing": self.gaps.policy}
         return missing | {
             "where": self.where,
-            "unit": self.unit,
+            "unit": False if self.unit == NONE else self.unit,
             "rows_per_unit": whole_number(self.rows_per_unit),
-            "weights": False if self.weights == NO_WEIGHTS else self.weights,
+            "weights": False if self.weights == NONE else self.weights,
         }
 
     def read(self, target: str | Literal[False] | None, **options: Any) -> Table:  # noqa: ANN401

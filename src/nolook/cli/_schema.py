@@ -80,6 +80,8 @@ def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:
     """Show the columns that lack values, exactly; of a draft also what it leaves open."""
     from nolook.owner.draft import draft_schema
     from nolook.owner.gaps import MALFORMED, find_gaps
+    from nolook.tables.folders import located
+    from nolook.tables.read import open_declared
     from nolook.tables.schema import Schema
 
     if declared is None:
@@ -88,7 +90,7 @@ def _show_gaps(source: Path | str | Database, declared: Path | None) -> None:
         tell("Without --schema, columns are taken as nolook schema drafts them.", *draft.found)
     else:
         schema, is_draft = Schema.read_draft(declared)
-    found = [each for each in find_gaps(source, schema) if each.causes]
+    found = [each for each in find_gaps(open_declared(located(source), schema)) if each.causes]
     tell("Not private, for the data owner only: exact shares, from all rows.")
     for each in found:
         shares = ", ".join(f"{100 * n / each.rows:.1f} % {why}" for why, n in each.causes.items())

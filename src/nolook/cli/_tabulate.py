@@ -35,15 +35,8 @@ def release_by_groups(
     numbers = [name for name in columns if name not in counted]
     names = [*dict.fromkeys((*groups, *columns))]
     read = partial(release.read, False, features=names, categories=levels)
-    found = release.make(
-        release_groups,
-        read,
-        [(*groups, *counted)],
-        median=numbers,
-        quantiles=at if numbers else (),
-        **how,
-    )
-    release.keep(found)
+    how |= {"median": numbers, "quantiles": at if numbers else ()}
+    release.keep(release.make(release_groups, read, [(*groups, *counted)], **how))
 
 
 def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
@@ -106,20 +99,10 @@ def tabulate(
 
     from nolook.estimators.tabulation import tabulate as release_groups
 
-    found = release.make(
-        release_groups,
-        partial(release.read, False, features=[*names], categories=levels),
-        tables,
-        mean=means,
-        median=medians,
-        quantiles=at,
-        share=of_shares,
-        find_levels=find_levels,
-        all_pairs=pairs,
-        delta=delta,
-        relation=relation,
-    )
-    release.keep(found)
+    read = partial(release.read, False, features=[*names], categories=levels)
+    numbers = {"mean": means, "median": medians, "quantiles": at, "share": of_shares}
+    how = {"find_levels": find_levels, "all_pairs": pairs, "delta": delta, "relation": relation}
+    release.keep(release.make(release_groups, read, tables, **numbers, **how))
 
 
 @release_command("description.json", "The description's file", about=(), forms=NO_POLICY)

@@ -338,8 +338,7 @@ class PrivateModel(PrivateEstimator):
     @property
     def regression(self) -> PrivateModel:
         """Itself, or the part that has coefficients."""
-        part: PrivateModel = vars(self).get("regressor_", self)
-        return part
+        return vars(self).get("regressor_", self)  # type: ignore[no-any-return]
 
     @property
     def parts(self) -> tuple[tuple[str, PrivacyGuarantee], ...]:

@@ -92,10 +92,8 @@ class Evaluation(TableResult):
 
     def ask(self, question: str, **arguments: Any) -> Any:  # noqa: ANN401
         """Return a further result of the curve or the calibration at no cost."""
-        for part in self._all:
-            if question in part.questions:
-                return part.ask(question, **arguments)
-        return super().ask(question, **arguments)
+        part: Any = next((each for each in self._all if question in each.questions), super())
+        return part.ask(question, **arguments)
 
     def _columns(self) -> dict[str, Any]:
         found = self.measures

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 from attrs import frozen
 
 from nolook._arrays import Vector
 from nolook._validation import check_choice, require
+from nolook.errors import ParameterError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +173,14 @@ class Result:
         -------
         What the method returns. Answers about rows that are given are as confidential as these.
         """
-        return getattr(self, check_choice("question", question, self.questions))(**arguments)
+        answer = getattr(self, check_choice("question", question, self.questions))
+        try:
+            signature(answer).bind(**arguments)
+        except TypeError as error:  # of the arguments' names alone
+            raise ParameterError(
+                f"question is {question!r}, {error}; expected the arguments of this method"
+            ) from None
+        return answer(**arguments)
 
     def content(self) -> Any:  # noqa: ANN401 -- of the room above
         """Return the sections of its report, which a page, a terminal and a notebook show."""
@@ -179,8 +188,7 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the content of its file as JSON types; :func:`nolook.save` writes it."""
-        document: dict[str, Any] = import_module(_WRITTEN).to_dict(self)
-        return document
+        return import_module(_WRITTEN).to_dict(self)  # type: ignore[no-any-return]
 
     def summary(self) -> Summary:
         """Return the result, its cost and the guarantee on one screen.
@@ -190,8 +198,7 @@ class Result:
         Summary
             Prints as the command line does, and is a table in a notebook.
         """
-        shown: Summary = import_module(_SHOWN).summary(self)
-        return shown
+        return import_module(_SHOWN).summary(self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return str(self.summary())

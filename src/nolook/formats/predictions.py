@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
@@ -38,23 +39,23 @@ Write: TypeAlias = Callable[[Any], None]
 def check_prediction_file(path: Path) -> None:
     """Refuse a file whose name says no known format."""
     if path.suffix.lower() not in _ENDINGS:
-        known = " or ".join(_ENDINGS)
         raise ParameterError(
-            f"--output is {one_line(path)}, which is not a format for predictions; expected {known}"
+            f"--output is {one_line(path)}, which is not a format for predictions; expected "
+            f"{' or '.join(_ENDINGS)}"
         )
 
 
 def write_predictions(
     model: Result, table: Table, path: Path, kept: tuple[str, ...] = ()
-) -> tuple[int, int]:
+) -> tuple[int, Counter[str]]:
     """Predict the rows of a table, in bounded memory; the file appears whole or not at all.
 
     Row i of the file belongs to row i of the table: its cells of the columns `kept`, then its
     prediction (of two classes, the probability of the positive one, then the likelier class), null
     if the row lacks a value the model needs. For a declared logarithm "median" and "mean" have
     those of the column itself, the mean if it is known. The name says whether it is Parquet or CSV.
-    Returns how many rows have none, and how many others have a value that is not declared: as
-    confidential as the table.
+    Returns how many rows have none, and how many values of each column, in other rows, are not
+    declared: as confidential as the table.
     """
     asked, ending = _questions(model), path.suffix.lower()
     if clash := {*kept}.intersection(asked):
@@ -63,7 +64,7 @@ def write_predictions(
     classes = pa.array(getattr(model, "classes_", ()))
     more = (pa.field(name, classes.type if name == _CLASS else pa.float64()) for name in asked)
     schema = pa.schema([*fields, *more])
-    empty = other = 0
+    empty, other = 0, Counter[str]()
     _check_types(fields, ending)
     # A plain OSError while reading would be blamed on the output; tables raise their own errors.
     # Opened here, since pyarrow takes names in UTF-8 only.
@@ -71,8 +72,8 @@ def write_predictions(
         for numbers, complete, cells in table.batches_in_place(kept):
             found = [ask(numbers) for ask in asked.values()]
             empty += int(np.count_nonzero(~complete))
-            undeclared = (numbers[list(table.others)] == 1.0).any(axis=0)
-            other += int(np.count_nonzero(undeclared & complete))
+            for place, name in table.others.items():
+                other[name] += int(np.count_nonzero(numbers[place, complete]))
             columns = [*cells, *(pa.array(each, mask=~complete) for each in found)]
             write(pa.Table.from_arrays(columns, schema=schema))
     return empty, other

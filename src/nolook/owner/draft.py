@@ -38,7 +38,7 @@ from nolook.owner.first_rows import (
 from nolook.tables.csv import uncompressed
 from nolook.tables.databases import Database
 from nolook.tables.files import Place, in_storage
-from nolook.tables.folders import Folder, Listing, is_text, kind_of, located, open_place
+from nolook.tables.folders import Folder, Listing, is_text, kind_of, located
 from nolook.tables.office import SheetFile
 from nolook.tables.read import open_typed
 from nolook.tables.schema import COMMENTS, DELIMITERS, SETTINGS, FileFormat
@@ -193,7 +193,7 @@ def _written(place: Place, by_folder: dict[str, Any], target: str | None) -> Dra
     is_sheet = kind is SheetFile
     refused = f"{place.name} is not a readable {kind.kind} file (damaged, or not text?)"
     form = attempt(refused, _sheet_form if is_sheet else _text_form, place)
-    opened = open_place(place, form)
+    opened = kind(place, form)
     names = [column.name for column in opened.columns]
     named = [name for name in names if name]
     # A first line that may be one of cells: a draft must not have these.

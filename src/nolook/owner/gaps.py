@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,12 @@ import pyarrow.types as pt
 from attrs import Factory, define
 
 from nolook.tables.conversion import DeclaredSource
-from nolook.tables.folders import located
-from nolook.tables.read import open_declared
-from nolook.tables.schema import Schema
 from nolook.tables.source import Column, in_words
 from nolook.tables.words import has_value, places, trimmed
 
-__all__ = ["MALFORMED", "Gaps", "find_gaps"]
+__all__ = ["MALFORMED", "UNLIKE", "Gaps", "find_gaps"]
 
-_EMPTY, MALFORMED, _UNLIKE = "empty", "malformed row", "not as declared"
+_EMPTY, MALFORMED, UNLIKE = "empty", "malformed row", "not as declared"
 _MISSING = "declared missing"
 _FIRST = 3  # rows that are named
 
@@ -41,7 +39,7 @@ class Gaps:
         blank = np.asarray(pc.equal(trimmed(raw), "").fill_null(False)) if texts else null
         wordless = pt.is_nested(raw.type) or in_words(raw.type) == "bytes"
         named = null if wordless else places(raw, self.missing).is_valid()
-        cause = np.where(null, MALFORMED if is_text else _EMPTY, np.where(named, _MISSING, _UNLIKE))
+        cause = np.where(null, MALFORMED if is_text else _EMPTY, np.where(named, _MISSING, UNLIKE))
         cause = np.where(blank, _EMPTY, cause)
         lost = np.flatnonzero(~np.asarray(has_value(cells)))
         self.causes.update(cause[lost].tolist())
@@ -50,22 +48,20 @@ class Gaps:
         self.rows += len(cells)
 
 
-def find_gaps(source: object, declared: Schema) -> list[Gaps]:
-    """Find, for each column of a table, the rows that lack a value or are not as declared.
+def find_gaps(opened: DeclaredSource, names: Collection[str] | None = None) -> list[Gaps]:
+    """Find, for columns of a table, the rows that lack a value or are not as declared.
 
     The result is exact: not private, and for the data owner only.
     """
-    opened: DeclaredSource = open_declared(located(source), declared)
-    words = {name: each.within(declared.file).missing for name, each in declared.columns.items()}
+    known = opened.declared
     found = [
-        Gaps(each, words.get(each.name, declared.file.missing))
+        Gaps(each, known[each.name].missing if each.name in known else ())
         for each in opened.columns
-        if each.type is not None
+        if each.type is not None and (names is None or each.name in names)
     ]
-    names = [each.column.name for each in found]
+    chosen = [each.column.name for each in found]
     is_text = getattr(opened.original, "kind", None) == "CSV"
-    for batch in opened.original.batches(opened.needed(names)):
-        for each in found:
-            raw = batch.column(opened.made_of(each.column.name)[0])
-            each.add(raw, opened.column(batch, each.column.name), is_text=is_text)
+    for batch in opened.batches(chosen, [opened.made_of(name)[0] for name in chosen]):
+        for i, each in enumerate(found, -len(found)):
+            each.add(batch.column(i), batch.column(i + len(found)), is_text=is_text)
     return found

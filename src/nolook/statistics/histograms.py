@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import Literal, Self, TypeAlias
 
@@ -33,7 +33,7 @@ Count: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.int64] | None], NDA
 
 
 def row_parts(
-    columns: NDArray[np.float64], weights: NDArray[np.int64] | None, *, others: Sequence[int]
+    columns: NDArray[np.float64], weights: NDArray[np.int64] | None, *, others: Collection[int]
 ) -> NDArray[np.int64]:
     """Count rows in one bin, shape (1, 1), or in a second one if any of the columns `others` is 1.
 

@@ -90,19 +90,20 @@ class DeclaredSource:
         columns: Mapping[str, ColumnSchema] = MappingProxyType({}),
         form: FileFormat = USUAL,
     ) -> None:
-        self.name, self.original, self.declared = original.name, original, columns
+        self.name, self.original = original.name, original
+        self.declared = {name: each.within(form) for name, each in columns.items()}
         # By name: which columns of the source a column is made of, and how.
         self._made: dict[str, tuple[tuple[str, ...], Conversion]] = {}
         made: list[Column] = []
         for column in original.columns:
-            declared, own, convert = columns.get(column.name), column, _as_they_are
+            declared, own, convert = self.declared.get(column.name), column, _as_they_are
             if declared is not None and declared.derived is not None:
                 raise TableError(
                     f"{original.name} has a column {column.name!r}, but the schema derives "
                     "one of that name from others (choose another name there)"
                 )
             if declared is not None:
-                kind, convert = conversion(column, declared.within(form))
+                kind, convert = conversion(column, declared)
                 own = Column(column.name, kind, declared.type)
             made.append(own)
             self._made[column.name] = (column.name,), convert
@@ -115,14 +116,9 @@ class DeclaredSource:
                 self._derive(name, derivation, columns)
             except TableError as error:
                 self.lacking[name] = error
+        #: The conditions of the rows in use, and what marks the cells of a column that meet one.
         self.where: str | None = None
-        self._tests: Sequence[tuple[str, Conversion]] = ()
-
-    def filtered(
-        self, conditions: Sequence[object], tests: Sequence[tuple[str, Conversion]]
-    ) -> DeclaredSource:
-        """Return the rows that meet all conditions, whose tests mark the cells of columns."""
-        return changed(self, where=" and ".join(map(str, conditions)) or None, _tests=tests)
+        self.tests: Sequence[tuple[str, Conversion]] = ()
 
     def _derive(self, name: str, derived: Derivation, declared: Mapping[str, ColumnSchema]) -> None:
         """Add a derived column; raises an error if a column it needs is unknown or not a number."""
@@ -156,7 +152,7 @@ class DeclaredSource:
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """Return the columns of the original that some columns, and the choice of rows, need."""
-        tested = (name for name, _ in self._tests)
+        tested = (name for name, _ in self.tests)
         return list(dict.fromkeys(of for name in (*names, *tested) for of in self.made_of(name)))
 
     def made_of(self, name: str) -> tuple[str, ...]:
@@ -169,8 +165,8 @@ class DeclaredSource:
         for batch in self.original.batches(read):
             cells = [self.column(batch, name) for name in names]
             cells += map(batch.column, beside)
-            if self._tests:
-                marks = (test(self.column(batch, name)) for name, test in self._tests)
+            if self.tests:
+                marks = (test(self.column(batch, name)) for name, test in self.tests)
                 met = reduce(pc.and_, marks)
                 cells = [movable(each).filter(met) for each in cells]
             yield pa.RecordBatch.from_arrays(cells, names=[*names, *beside])
@@ -200,8 +196,7 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
         return made, partial(by_word, convert)
     # Booleans have two values by type, whatever words are declared for texts.
     own = wanted == "boolean" and not any(fits(word, wanted) for word in declared.true)
-    if own and column.declared == "object":  # whose booleans are these words
-        declared = evolve(declared, true=(*declared.true, "true"), false=(*declared.false, "false"))
+    mixed = column.declared == "object" and (own or wanted in _AS_THEY_ARE["boolean"])
     own &= words == wanted and OTHERS not in declared.false
     if own or wanted in _AS_THEY_ARE.get(words, _NEVER_READ):
         return kind, _as_they_are
@@ -212,7 +207,8 @@ def conversion(column: Column, declared: ColumnSchema) -> tuple[Any, Conversion]
             "declare another type (or turn the column into text)"
         )
     _check_words(column, declared)
-    return made, partial(way, declared=declared)
+    convert = partial(way, declared=declared)
+    return made, partial(_of_objects, convert=convert) if mixed else convert
 
 
 def _derived(*cells: Any, derived: Derivation, read: Sequence[Any], kind: Any) -> Any:  # noqa: ANN401
@@ -257,6 +253,12 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
     if not len(missing):
         return numbers
     return pc.if_else(pc.is_in(numbers, value_set=missing), None, numbers)
+
+
+def _of_objects(cells: Any, *, convert: Conversion) -> Any:  # noqa: ANN401
+    """Convert cells of objects; booleans among them are 1 and 0, as in a column of their own."""
+    found = convert(cells)
+    return pc.coalesce(found, places(cells, ("false", "true")).cast(found.type))
 
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401

@@ -162,12 +162,12 @@ class File(ABC):
 
     def __init__(self, place: Place, form: FileFormat = USUAL, names: Signs | None = None) -> None:
         self.place, self._form, self._names = place, form, names or {}
-        self.name, self.label = self.place.name, self.place.label
-        why = "damaged or cut short?" if self.place.near else "damaged, or no answer?"
+        self.name, self.label = place.name, place.label
+        why = "damaged or cut short?" if place.near else "damaged, or no answer?"
         self.unreadable = f"{self.name} is not a readable {self.kind} file ({why})"
         an = "an" if self.kind[0] in "AEIOS" else "a"
         absent = f"{self.name} does not exist or cannot be opened; expected {an} {self.kind} file"
-        self._state = attempt(absent, self.place.state)
+        self._state = attempt(absent, place.state)
         self.columns = attempt(self.unreadable, self._declared)
 
     def batches(self, names: Sequence[str]) -> Iterator[Any]:

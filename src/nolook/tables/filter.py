@@ -175,8 +175,8 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
         )
     spellings = own.spellings.items()
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
-    words = [next((to for each, to in spellings if same(word, each)), word) for word in words]
-    words = list(dict.fromkeys(words))
+    said = (next((to for each, to in spellings if same(word, each)), word) for word in words)
+    words = list(dict.fromkeys(said))
     others = [level for level in named_levels(own.levels) if level not in words]
     return partial(by_word, partial(_meets, condition.sign, words, others, missing))
 

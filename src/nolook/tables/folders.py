@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -48,7 +49,6 @@ __all__ = [
     "kind_of",
     "label_of",
     "located",
-    "open_place",
     "would_read",
 ]
 
@@ -102,11 +102,6 @@ def is_text(source: object) -> TypeGuard[Listing]:
     return isinstance(source, Listing) and kind_of(source.files[0][1]).is_text
 
 
-def open_place(place: Place, form: FileFormat, names: Signs | None = None) -> File:
-    """Open a file; one of text needs its format, and names where it has none."""
-    return kind_of(place)(place, form, names)  # type: ignore[no-any-return]
-
-
 def label_of(source: str | os.PathLike[str]) -> str:
     """Return the short name of a file, a folder, a pattern or an address: one without folders."""
     path = Path(_split(source)[0])
@@ -136,6 +131,7 @@ def _split(source: str | os.PathLike[str]) -> tuple[str, tuple[str, ...]]:
     return Path(*parts[:first]).as_posix(), parts[first:]
 
 
+@lru_cache(1 << 12)  # what is left of a pattern comes up again and again
 def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = False) -> bool:
     """Tell whether a path, or a folder above it, is what a pattern names.
 
@@ -143,11 +139,11 @@ def _fits(path: tuple[str, ...], pattern: tuple[str, ...], *, so_far: bool = Fal
     """
     if not pattern or (so_far and not path):
         return True
+    rest = pattern[1:]
     if pattern[0] == "**":
-        deeper = (path[start:] for start in range(len(path) + 1))
-        return any(_fits(each, pattern[1:], so_far=so_far) for each in deeper)
-    matches = bool(path) and fnmatchcase(path[0], pattern[0])
-    return matches and _fits(path[1:], pattern[1:], so_far=so_far)
+        return any(_fits(path[i:], rest, so_far=so_far) for i in range(len(path) + 1))
+    there = path != () and fnmatchcase(path[0], pattern[0])
+    return there and _fits(path[1:], rest, so_far=so_far)
 
 
 def _from_path(source: str | os.PathLike[str]) -> Listing:
@@ -321,7 +317,7 @@ def _shown(folder: str, path: tuple[str, ...]) -> str:
     """Return the name of a file for messages: without the values in names of folders."""
     *above, own = path
     parts = [part.split("=", 1)[0] + "=..." if "=" in part else part for part in above]
-    return repr("/".join((folder, *parts, own) if folder else (*parts, own)))
+    return repr("/".join(filter(None, (folder, *parts, own))))
 
 
 class Folder:
@@ -356,7 +352,7 @@ class Folder:
         own: tuple[Column, ...] = ()
         seen: dict[tuple[Column, ...], tuple[Column, ...]] = {}
         for values, place in listing.files:
-            file = open_place(place, form, names)
+            file = kind_of(place)(place, form, names)
             if not seen:
                 own = file.columns
             elif file.columns not in seen:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from typing import Any, TypeAlias
 
 from attrs import asdict, define, field
@@ -150,8 +150,8 @@ class _Reader:
             ]
             for size in range(1, len(factors) + 1):
                 for some in combinations(factors, size):
-                    term = tuple(name for one in some for name in one)
-                    if len({*term}) < len(term) or {*term} in [{*other} for other in found]:
+                    term = tuple(chain.from_iterable(some))
+                    if len({*term}) < len(term) or {*term} in map(set, found):
                         raise self.refused(
                             ":".join(term), "which occurs twice (write each term once)"
                         )
@@ -217,7 +217,7 @@ class _Reader:
         """Refuse a product with a category whose first level would be compared with nothing."""
         for name in term:
             margin = {*term} - {name}
-            if margin and self._levels(name) and margin not in [{*other} for other in terms]:
+            if margin and self._levels(name) and margin not in map(set, terms):
                 missing = ":".join(each for each in term if each in margin)
                 raise self.refused(":".join(term), f"but not {missing!r} (add it: + {missing})")
 

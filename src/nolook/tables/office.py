@@ -27,7 +27,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.csv import decoded
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
-from nolook.tables.source import BYTES, TEXT, Column, attempt
+from nolook.tables.source import BYTES, TEXT, Column, as_text, attempt
 from nolook.tables.spool import ROWS, Spooled
 from nolook.tables.words import number_of
 
@@ -160,11 +160,9 @@ def _text(cell: Any, decimal: str = ".") -> str | None:  # noqa: ANN401
     if isinstance(cell, float):  # as all numbers are
         whole = cell.is_integer() and abs(cell) < 1e15
         return str(int(cell)) if whole else repr(cell).replace(".", decimal)
-    if isinstance(cell, bool):
-        return str(cell).lower()
     if isinstance(cell, date) and not isinstance(cell, datetime):
         return f"{cell} 00:00:00"
-    text = str(cell)
+    text = as_text(cell) or str(cell)
     # No text is what a number is, which may be another person's identifier.
     is_like = isinstance(cell, str) and _LIKE_A_VALUE.fullmatch(text)
     return text + " " if is_like else text or None

@@ -37,6 +37,7 @@ from nolook.tables.source import (
     Source,
     as_array,
     attempt,
+    changed,
     from_array,
     from_frame,
     from_target,
@@ -190,7 +191,7 @@ def read_table(  # noqa: PLR0913 -- what people declare of a table
     opened = open_declared(source, declared, texts, outcome, levels, protected, engine)
     known = Columns(opened)
     marks = [(each.column, test_of(each, known, declared)) for each in conditions]
-    opened = opened.filtered(conditions, marks)
+    opened = changed(opened, where=" and ".join(map(str, conditions)) or None, tests=marks)
     # A category without levels is no feature, until it is given some.
     uses = map(declared.used_as, ("nothing", "unit", "weights"))
     unused = {aim, protected.column, weights or None}.union(*uses)

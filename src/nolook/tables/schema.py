@@ -253,7 +253,7 @@ def _usual_use(kind: str, levels: Levels) -> str:
 
 
 def _check_signs(decimal: str | None, thousands: str | None) -> None:
-    if decimal is not None and decimal == thousands:
+    if decimal == thousands is not None:
         raise ParameterError(f"decimal and thousands are both {decimal!r}; give different signs")
 
 

@@ -395,19 +395,20 @@ def _series_column(series: Any, name: str) -> tuple[Column, Slicer]:  # noqa: AN
 
 
 def _texts(cells: Any) -> Any:  # noqa: ANN401
-    """Return each cell as text, or null if it is not a text, integer or boolean. Never raises."""
+    """Return each cell as text, or null if it is not a text, number or boolean. Never raises."""
     return raw_texts([as_text(cell) for cell in cells])
 
 
 def as_text(cell: object) -> str | None:
-    """Return a text, integer or boolean as text, and None for anything else."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, bool | np.bool_):
-        return str(cell).lower()
-    # No declared level is larger, and Python refuses to print integers of very many digits.
-    if isinstance(cell, int | np.integer) and -(2**63) <= int(cell) < 2**64:
-        return str(cell)
+    """Return a text, number or boolean as text, and None for anything else."""
+    with suppress(Exception):  # a class of Python's may raise wherever a cell of it is read
+        if isinstance(cell, str):
+            return cell
+        if isinstance(cell, float | np.floating) and cell == float(cell):  # nothing is rounded
+            return float.__repr__(float(cell))
+        # No declared level is larger, and Python refuses to print integers of very many digits.
+        if isinstance(cell, int | np.integer | np.bool_) and -(2**63) <= int(cell) < 2**64:
+            return str(cell).lower()
     return None
 
 

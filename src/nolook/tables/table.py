@@ -161,11 +161,11 @@ class Table:
         return (*self.feature_names, self.target_name)
 
     @property
-    def others(self) -> tuple[int, ...]:
-        """Places of the columns that mark values for which no level was declared."""
-        features = self._design.features
-        marks = {f"{f.name}={OTHERS}" for f in features if f.levels and None in f.levels[1:]}
-        return tuple(i for i, name in enumerate(self.column_names) if name in marks)
+    def others(self) -> dict[int, str]:
+        """Columns by the places of what marks values for which no level was declared."""
+        open_ones = [f for f in self._design.features if f.levels and None in f.levels[1:]]
+        marks = {f"{f.name}={OTHERS}": f.name for f in open_ones}
+        return {i: marks[name] for i, name in enumerate(self.column_names) if name in marks}
 
     @property
     def n_columns(self) -> int:
