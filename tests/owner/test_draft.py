@@ -413,3 +413,20 @@ def test_places_that_are_no_table(tmp_path):
         with pytest.raises(TableError) as caught:
             draft_schema(tmp_path / name)
         assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["k.A.", "unknown", "9", "-99", "Keine Angabe"])
+def test_words_of_categories_that_may_say_nothing_are_named(tmp_path, word):
+    (tmp_path / "t.csv").write_text("a,y\n" + f"A,1\nB,2\nC 9,3\n{word},4\n" * 20)
+    draft = draft_schema(tmp_path / "t.csv")
+    assert f"a: {word} may stand for a missing value (missing = [...] if so)." in draft.found
+    assert draft.content["columns"]["a"] == {"type": "category", "levels": []}
+
+
+@pytest.mark.parametrize(("most", "drafted"), [(3, True), (4, True), (8, False)])
+def test_a_9_far_from_other_numbers_may_be_a_code(tmp_path, most, drafted):
+    rows = "".join(f"{9 if i % 10 == 5 else 1 + i % most},{i % 7}.5\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("a,y\n" + rows)
+    draft = draft_schema(tmp_path / "t.csv")
+    assert draft.content["columns"]["a"].get("missing") == (["9"] if drafted else None)
+    assert ("a: 9 may stand for a missing value (drafted so)." in draft.found) == drafted

@@ -110,7 +110,7 @@ def test_declared_levels_become_ones_and_zeros(cells, levels, rows, numbers_of):
     ("cells", "levels", "rows"),
     [
         (pd.Series(["1", 1, None, True, 1.0, np.int8(1)]), [1, True],
-         [[1, 1, 0, 0, 0, 1], [0, 0, 0, 1, 0, 0]]),
+         [[1, 1, 0, 0, 1, 1], [0, 0, 0, 1, 0, 0]]),
         (pd.Series(["\ud800", 10**5000, [1], object(), "é", b"e"]), ["é"], [[0, 0, 0, 0, 1, 0]]),
         (pd.Series(pd.Categorical(["u", None, "v", "u", "w", "w"])), ["u"], [[1, 0, 0, 1, 0, 0]]),
         (pd.Series(pd.Categorical([1, 2, None, 1, 3, 3])), [3, 1],
@@ -140,7 +140,8 @@ def test_booleans_among_other_objects_are_those_of_a_declared_boolean(words, row
     table = nolook.read_table(frame, False, schema=schema, missing="zero")
     np.testing.assert_array_equal(np.concatenate([*table.batches()], axis=1)[0], rows)
     given = nolook.read_table(frame, False, schema=schema, missing="drop-row").batches()
-    assert sum(each.shape[1] for each in given) == (5 if "ja" in str(words) else 3)
+    known = 3 + 2 * ("ja" in str(words)) + ("..." in str(words))  # 2.5 is not "ja"
+    assert sum(each.shape[1] for each in given) == known
 
 
 def test_a_categorical_without_levels_is_called_that():
@@ -391,7 +392,7 @@ def test_quoted_line_breaks_are_part_of_the_recipe(tmp_path, numbers_of):
         ({"categories": {"city": "AB"}}, ParameterError, "a list of strings"),
         ({"categories": {"city": []}}, ParameterError, "at least one name"),
         ({"categories": {"city": ["A", "A"]}}, ParameterError, "each name once"),
-        ({"categories": {"city": [1.5]}}, ParameterError, "a list of strings"),
+        ({"categories": {"city": [b"A"]}}, ParameterError, "a list of strings"),
         ({"categories": {"n": ["A"]}}, ParameterError, "levels of 'n' is A, which no cell can be"),
         ({"features": ["n"], "categories": {"city": ["A"]}}, ParameterError, "is not a feature"),
         ({"target": "n", "categories": {"n": [1]}}, TableError, "target names 'n'"),

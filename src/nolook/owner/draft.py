@@ -66,7 +66,7 @@ _PAIRS = (
     ("sí", "no"), ("sì", "no"), ("on", "off"),
 )  # fmt: skip
 # Numbers that often stand for a missing value.
-_CODES = np.array([-9, -8, -7, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
+_CODES = np.array([-9, -8, -7, 9, *(sign * int(n * digit) for sign in (-1, 1) for digit in "987"
                          for n in (2, 3, 4))])  # fmt: skip
 # Of the cells, which fit a type; a third word of a boolean may be a category's.
 _LEAST_SHARE, _LEAST_BOOLEAN = 0.8, 0.95
@@ -195,7 +195,7 @@ def _written(place: Place, by_folder: dict[str, Any], target: str | None) -> Dra
     form = attempt(refused, _sheet_form if is_sheet else _text_form, place)
     opened = kind(place, form)
     names = [column.name for column in opened.columns]
-    named = [name for name in names if name]
+    named = [*filter(None, names)]
     # A first line that may be one of cells: a draft must not have these.
     if not named or not _are_names(names):
         raise TableError(
@@ -233,7 +233,7 @@ def _text_form(place: Place) -> FileFormat:
         raw = stream.read(_MOST_BYTES)
     encoding = _encoding(raw)
     text = raw.decode(encoding, "replace").removeprefix("\ufeff")
-    lines = [line for line in text.splitlines() if line][: _FEW_LINES + 1]
+    lines = [*filter(None, text.splitlines())][: _FEW_LINES + 1]
     return evolve(_signs("\n".join(lines[:-1] or lines)), encoding=encoding)
 
 
@@ -260,7 +260,7 @@ def _titles(rows: Sequence[Sequence[str | None]]) -> int:
 
 def _are_names(row: Sequence[str]) -> bool:
     """Tell whether texts may name columns: the first and the last may be empty."""
-    named = [name for name in row if name]
+    named = [*filter(None, row)]
     numbers = plain_numbers(pa.array(named, TEXT)).is_valid().true_count
     return all(row[1:-1]) and len({*named}) == len(named) and not numbers
 
@@ -284,7 +284,7 @@ def _signs(text: str) -> FileFormat:
     comments = [None, *(sign for sign in COMMENTS if text.startswith(sign))]
 
     def score(form: FileFormat) -> tuple[int, int]:
-        rows = [len(row) for row in _split(text, form)]
+        rows = [*map(len, _split(text, form))]
         ((width, fitting),) = Counter(n for n in rows if n > 1).most_common(1) or [(1, 0)]
         return 2 * fitting - len(rows), width  # the rest of a cell with a line break fits nothing
 
@@ -378,10 +378,9 @@ def _words(cells: Any) -> list[str]:  # noqa: ANN401
     """Return the different texts of a column, the rarest first."""
     if in_words(cells.type) != "text":
         return []
-    found = [word for word, _ in Counter(trimmed(cells).view(BYTES).to_pylist()).most_common()]
-    return [
-        word.decode("utf-8", "replace") for word in found[::-1] if word not in {None, b"", b"?"}
-    ]
+    found = Counter(trimmed(cells).view(BYTES).drop_null().to_pylist())
+    rising = sorted(found, key=found.__getitem__)
+    return [word.decode("utf-8", "replace") for word in rising if word not in {b"", b"?"}]
 
 
 def _draft(

@@ -45,6 +45,8 @@ _NOTHING = (
 #: With fewer rows nothing can be told from how often values repeat.
 LEAST_ROWS, _FEW_ROWS, _MOST_CLASSES = 20, 200, 10
 _NUMBERS, _UNUSED = ("number", "integer"), ("identifier", "text", "nothing")
+# Words of categories that may say nothing: those above, and codes.
+_ODD = re.compile(rf"{_NOTHING}|-?([789])\1*")
 # Names of numbers that may be survey weights or codes.
 _UNSURE = re.compile(r"[a-z]?weights?|w|gewicht|sex|gender|geschlecht")
 # Names of what many rows have in common; numbers of these are codes, if there are many of them.
@@ -156,13 +158,15 @@ def _missing_often(found: Sample) -> Iterator[str]:
 def _written_oddly(found: Sample) -> Iterator[str]:
     """Name columns with codes, with dates of two readings or with two spellings of a word."""
     for name, settings in found.columns.items():
-        if codes := [word for word in settings.get("missing", ()) if word.lstrip("-").isdigit()]:
-            yield f"{name}: {', '.join(codes)} may stand for a missing value (drafted so)."
+        own = found.written.get(name, [])
+        if drafted := settings.get("missing"):
+            yield f"{name}: {listed(drafted)} may stand for a missing value (drafted so)."
+        if settings["type"] == "category" and (words := [*filter(_ODD.fullmatch, own)]):
+            yield f"{name}: {listed(words)} may stand for a missing value (missing = [...] if so)."
         other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
         swapped = {**settings, "pattern": other}
         if other in (*DATES, *TIMES) and share(found.cells[name], swapped) == 1:
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
-        own = found.written.get(name, [])
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
             yield f"{name}: some values differ only in case, which is ignored, or in blanks."
 
@@ -184,7 +188,7 @@ def _are_codes(name: str, values: Vector) -> bool:
 
 def _known(values: Vector) -> list[float]:
     """Return the different numbers, in order."""
-    return [*np.unique(values[np.isfinite(values)]).tolist()]
+    return list(np.unique(values[np.isfinite(values)]))
 
 
 def _missing(cells: Any, numbers: Vector | None) -> float:  # noqa: ANN401

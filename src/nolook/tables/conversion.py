@@ -258,7 +258,7 @@ def _to_numbers(cells: Any, *, declared: ColumnSchema) -> Any:  # noqa: ANN401
 def _of_objects(cells: Any, *, convert: Conversion) -> Any:  # noqa: ANN401
     """Convert cells of objects; booleans among them are 1 and 0, as in a column of their own."""
     found = convert(cells)
-    return pc.coalesce(found, places(cells, ("false", "true")).cast(found.type))
+    return pc.coalesce(places(cells, ("false", "true")).cast(found.type), found)
 
 
 def _written_numbers(cells: Any, declared: ColumnSchema) -> Any:  # noqa: ANN401

@@ -252,7 +252,7 @@ def _levels(levels: object, name: str, example: str) -> Levels:
     listed = levels.tolist() if isinstance(levels, np.ndarray) and levels.ndim == 1 else levels
     texts = list(map(_level, listed)) if is_list(listed) else []
     if not is_list(listed) or texts.count(None) > listed.count(None):
-        raise refusal(name, levels, "a list of strings or integers", f"for example {example}")
+        raise refusal(name, levels, "a list of strings or numbers", f"for example {example}")
     check_names([OTHERS if text is None else text for text in texts], name, example)
     return tuple(texts) if None in texts or len(texts) > 1 else (None, *texts)
 
