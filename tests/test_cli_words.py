@@ -129,7 +129,7 @@ def test_predictions_of_values_nobody_declared_are_counted(tmp_path, data, cli):
     grp = ["north", "North ", "east", "west", None]
     new = stored(tmp_path / "new.csv", {"x": [50.0] * 5, "grp": grp})
     done = cli("predict", "--model", tmp_path / "a.json", new, "-o", tmp_path / "p.parquet")
-    assert "is not declared, predicted as such: 2." in done.out
+    assert "Values that are not declared, predicted as such: grp 2." in done.out
     assert "lack a value the model needs, left empty: 1." in done.out
     found = pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist()
     assert found[0] == found[1] == pytest.approx(28.0, abs=1.0)
