@@ -346,7 +346,8 @@ def test_a_ledger_counts_releases_and_refuses_what_exceeds_it(people, here, cli)
     assert not cli(*create[:2], "q.ledger", *create[3:], "--quiet").out
     weak = " ".join(cli("ledger", "create", "w.ledger", "-e", "9", "-d", "1e-5").out.split())
     assert "epsilon is 9: above 8 the guarantee limits next to nothing" in weak
-    (here / "w.ledger").unlink()
+    for name in ("w.ledger", "q.ledger"):
+        (here / name).unlink()
     shown = cli("ledger", "show", "people.ledger")
     assert "census" in shown.out
     assert "protects a row or unit added or removed" in shown.out

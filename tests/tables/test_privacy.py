@@ -342,7 +342,7 @@ def test_names_and_cells_with_lone_surrogates():
 
 @pytest.mark.parametrize(
     "levels",
-    [np.array(3), b"ab", [10**5000], [2**64], ["A", "x\ud800"], [1.5], {"A": 1}, "AB", None],
+    [np.array(3), b"ab", [10**5000], [2**64], ["A", "x\ud800"], [np.nan], {"A": 1}, "AB", None],
 )
 def test_levels_no_cell_could_have_are_refused(levels):
     with pytest.raises(ParameterError, match="categories of 'a' is"):
