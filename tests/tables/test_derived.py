@@ -48,6 +48,8 @@ def column(source: pa.Table = ROWS, *, sex: object = SEX, **settings: object) ->
         ({"product_of": ["n", "sex=F"], "sex": {**SEX, "undeclared": "missing"}},
          [0, 0, None, None, None, 1, 0]),
         ({"product_of": ["b", "sex=F"]}, [1, 0, 0, None, None, 1, 0]),
+        ({"difference_of": ["n", "x"]}, [-1.5, 1, None, None, None, 1, 7 - 1e200]),
+        ({"difference_of": ["n", "sex=F"]}, [-1, -1, 3, None, None, 0, 7]),
         ({"missing_of": "x"}, [0, 0, 1, 1, 1, 0, 0]),
         ({"missing_of": "b"}, [0, 0, 0, 1, 0, 0, 0]),
     ],
@@ -61,6 +63,19 @@ def test_nothing_missing_is_no_special_case():
     for each, expected in (("sex=F", [2.0, 0.0]), ("sex=...", [0.0, 0.0]), ("b", [0.0, 3.0])):
         rows = pa.table({"x": [2.0, 3.0], "sex": ["F", "M"], "b": [False, True]})
         assert column(rows, product_of=["x", each]) == expected
+
+
+def test_the_difference_of_two_dates_is_the_days_between_them():
+    rows = pa.table({"out": ["31.01.2024", "2.3.2024", "", "x"], "in": ["2024-01-28"] * 4})
+    dates = {
+        "out": {"type": "date", "pattern": "%d.%m.%Y", "origin": "2020-01-01"},
+        "in": {"type": "date"},
+    }
+    schema = {"columns": {**dates, "stay": {"difference_of": ["out", "in"]}}}
+    table = read_table(rows, features=["stay"], schema=schema)
+    (numbers, complete, _), *_ = table.batches_in_place()
+    assert numbers[0, complete].tolist() == [3.0, 34.0]
+    assert complete.tolist() == [True, True, False, False]
 
 
 def test_bins_contain_their_lower_border():
@@ -161,6 +176,7 @@ REFUSED = [
     ({"square_of": "x", "around": True}, "around is True"),
     ({"product_of": ["x"]}, "expected 2 to 8 columns"),
     ({"product_of": ["x"] * 9}, "expected 2 to 8 columns"),
+    ({"difference_of": ["x", "n", "b"]}, "expected 2 columns"),
     ({"bins_of": "x"}, "borders is None; expected at most 100 ascending numbers"),
     ({"bins_of": "x", "borders": []}, "ascending numbers"),
     ({"bins_of": "x", "borders": [1, 1]}, "ascending numbers"),

@@ -36,10 +36,11 @@ SCHEMA = nolook.Schema.from_dict(
             "n in Bern": {"product_of": ["n", "city=Bern"]},
             "band": {"bins_of": "log n", "borders": [1, 2]},
             "half": {"bins_of": "x", "borders": [0]},
+            "gap": {"difference_of": ["n", "x"]},
         }
     }
 )
-USED = {"features": ["x", "n", "city", "log n", "n in Bern", "band"], "schema": SCHEMA}
+USED = {"features": ["x", "n", "city", "log n", "n in Bern", "band", "gap"], "schema": SCHEMA}
 
 
 def rows() -> pa.Table:

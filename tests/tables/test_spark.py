@@ -213,7 +213,8 @@ def survey(source, **more):
         "band": {"bins_of": "a", "borders": [0, 1]},
         "z": {"log_of": "score"},
         "square": {"square_of": "z", "around": -0.5},
-        "product": {"product_of": ["square", "c=u"]},
+        "gap": {"difference_of": ["square", "c=u"]},
+        "product": {"product_of": ["gap", "c=u"]},
         "w": {"log1p_of": "id"},
         "c": {"type": "category", "levels": LEVELS["c"], "use": "nothing"},
     }

@@ -135,14 +135,14 @@ class DeclaredSource:
                     f"({usage_hint('categories', {each: ['A', 'B']})}; in a schema '{each}=A')"
                 )
             marks &= is_level or pt.is_boolean(column.type)
-            if derived.function in OF_DATES:
-                if column.declared not in {"date", "datetime"}:
-                    raise ParameterError(
-                        f"{derived.function} of {name!r} names {each!r}, which is not declared to "
-                        f'be a date ({each} = "date" in a schema)'
-                    )
-                derived = evolve(derived, constants=(_days(declared[each].origin),))
             to_numbers = partial(_level, levels=levels, level=level) if is_level else numbers_of
+            if column.declared in {"date", "datetime"} and derived.function in OF_DATES:
+                to_numbers = partial(_since_1970, origin=_days(declared[each].origin))
+            elif OF_DATES.get(derived.function):
+                raise ParameterError(
+                    f"{derived.function} of {name!r} names {each!r}, which is not declared to be "
+                    f'a date ({each} = "date" in a schema)'
+                )
             read.append((*self._made[column.name], to_numbers))
         marks |= derived.function == "missing_of"
         kind = TEXT if derived.levels else pa.bool_() if marks else pa.float64()
@@ -221,6 +221,10 @@ def _level(cells: Any, *, levels: Levels, level: str) -> Vector:  # noqa: ANN401
     """Return 1 where a cell is a level, 0 where it is another one, and NaN where it is missing."""
     codes, place = codes_of(cells, levels), [*named_levels(levels), OTHERS].index(level)
     return np.where(np.isnan(codes), np.nan, codes == place)
+
+
+def _since_1970(days: Any, *, origin: int) -> Vector:  # noqa: ANN401
+    return np.asarray(numbers_of(days) + origin)
 
 
 def _check_words(column: Column, declared: ColumnSchema) -> None:

@@ -27,7 +27,7 @@ from nolook.tables.words import is_list
 
 __all__ = ["FUNCTIONS", "INVERSES", "OF_DATES", "Derivation", "derive", "in_order"]
 
-_MOST_FACTORS, _MOST_BORDERS = 8, 100
+_MOST_COLUMNS, _MOST_BORDERS = {"product_of": 8, "difference_of": 2}, 100
 
 
 @frozen
@@ -44,7 +44,7 @@ class Derivation:
         function = next((name for name in settings if name in FUNCTIONS), None)
         if function is None:
             return None
-        of = (_factors if function == "product_of" else _column)(function, settings[function])
+        of = (_columns if function in _MOST_COLUMNS else _column)(function, settings[function])
         constant, read = _CONSTANTS.get(function, ("", lambda _: ()))
         return cls(function, of, read(settings.get(constant)))
 
@@ -55,7 +55,7 @@ class Derivation:
 
     def to_settings(self) -> dict[str, Any]:
         """Return the settings that :meth:`from_settings` reads, fit for JSON."""
-        of = list(self.of) if self.function == "product_of" else self.of[0]
+        of = [*self.of] if self.function in _MOST_COLUMNS else self.of[0]
         constants = sum(self.constants) if self.function == "square_of" else [*self.constants]
         settings = dict(zip(self.settings, (of, constants), strict=False))
         return settings if constants else {self.function: of}
@@ -69,9 +69,8 @@ class Derivation:
     @property
     def declared(self) -> dict[str, Any]:
         """The type and levels of the column."""
-        if not self.levels:
-            return {"type": "number"}
-        return {"type": "category", "levels": [*self.levels], "undeclared": "missing"}
+        levels = {"type": "category", "levels": [*self.levels], "undeclared": "missing"}
+        return levels if self.levels else {"type": "number"}
 
 
 def _column(function: str, given: object) -> tuple[str, ...]:
@@ -80,11 +79,12 @@ def _column(function: str, given: object) -> tuple[str, ...]:
     raise refusal(function, given, "the name of a column", f'for example {function} = "cost"')
 
 
-def _factors(function: str, given: object) -> tuple[str, ...]:
-    if is_list(given) and 2 <= len(given) <= _MOST_FACTORS and all(map(_is_name, given)):
+def _columns(function: str, given: object) -> tuple[str, ...]:
+    most = _MOST_COLUMNS[function]
+    if is_list(given) and 2 <= len(given) <= most and all(map(_is_name, given)):
         return tuple(given)
-    example = f'for example {function} = ["age", "sex=F"]'
-    raise refusal(function, given, f"2 to {_MOST_FACTORS} columns", example)
+    number = "2" if most == 2 else f"2 to {most}"
+    raise refusal(function, given, f"{number} columns", f'for example {function} = ["age", "size"]')
 
 
 def _around(given: object) -> tuple[float, ...]:
@@ -158,12 +158,13 @@ FUNCTIONS: dict[str, Callable[..., Vector]] = {
     "asinh_of": partial(_finite, function=inverse_sinhs),
     "square_of": lambda values, around: (values - around) * (values - around),
     "product_of": lambda *columns: reduce(mul, columns),
+    "difference_of": lambda first, second: first - second,
     "bins_of": lambda values, *borders: _finite(
         values, partial(np.searchsorted, borders, side="right")
     ),
-    "year_of": lambda days, origin: _finite(days + origin, partial(_dates, unit="Y")) + 1970.0,
-    "month_of": lambda days, origin: _finite(days + origin, partial(_dates, unit="M")) % 12.0,
-    "weekday_of": lambda days, origin: (np.floor(days + origin) + 3.0) % 7.0,
+    "year_of": lambda days: _finite(days, partial(_dates, unit="Y")) + 1970.0,
+    "month_of": lambda days: _finite(days, partial(_dates, unit="M")) % 12.0,
+    "weekday_of": lambda days: (np.floor(days) + 3.0) % 7.0,
     "missing_of": lambda values: 1.0 - np.isfinite(values),
 }
 #: Of logarithms: a function that undoes them, and what it is short of.
@@ -177,5 +178,5 @@ _LEVELS = {
     "month_of": tuple(map(str, range(1, 13))),
     "weekday_of": ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"),
 }
-#: Functions of the days that a declared date is.
-OF_DATES = ("year_of", "month_of", "weekday_of")
+#: Functions of the days since 1970 that a declared date is, and whether of nothing else.
+OF_DATES = {"year_of": True, "month_of": True, "weekday_of": True, "difference_of": False}

@@ -289,8 +289,9 @@ class Schema:
           "origin" (1970-01-01 by default).
         * Derived columns have one of these settings instead of a type: "log_of", "log1p_of",
           "asinh_of" or "square_of" a column (with "around", a public number, the square of the
-          distance from it), "product_of" a list of columns or levels such as "sex=F", "bins_of" a
-          column with "borders", the list of them. A logarithm that is not defined is missing.
+          distance from it), "product_of" a list of columns or levels such as "sex=F",
+          "difference_of" a list of two (days for dates), "bins_of" a column with "borders", the
+          list of them. A logarithm that is not defined is missing.
           For a date: "year_of", a number, and the categories "month_of" and "weekday_of".
           "missing_of" a column is 1 where it is missing, and 0 elsewhere.
         * All: "missing", a list of strings for a missing value.
