@@ -73,6 +73,8 @@ def test_the_smallest_epsilon_does_and_a_smaller_one_does_not(method, want):
     assert found.epsilon is not None
     assert expected(found.epsilon).expected <= float(most)
     assert expected(0.85 * found.epsilon).expected > float(most)
+    if found.hardest is not None:
+        assert expected(found.hardest).high <= float(most) < expected(0.85 * found.hardest).high
 
 
 def test_what_no_epsilon_gives_is_not_promised():

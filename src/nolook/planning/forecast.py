@@ -106,11 +106,15 @@ class Expected:
 
 @frozen
 class Wanted:
-    """A goal for an ordinary table, and the smallest epsilon for it; None if not known."""
+    """A goal, and the smallest epsilon for it; None if not known.
+
+    `epsilon` is for an ordinary table, `hardest` for the hardest of those that were simulated.
+    """
 
     measure: str
     most: float
     epsilon: float | None
+    hardest: float | None
 
 
 @frozen(repr=False)
@@ -237,7 +241,7 @@ def plan(
     shape = _Shape(method, rows, columns, kept, most, weighted)
     found = None
     if wanted is not None:
-        found = Wanted(*wanted, _smallest(shape, *wanted))
+        found = Wanted(*wanted, *(_smallest(shape, *wanted, end) for end in ("expected", "high")))
     lines = tuple(shape.expected(each) for each in budgets)
     return Forecast(method, rows, columns, kept, counted, lines, found, weighted)
 
@@ -300,13 +304,13 @@ class _Shape:
         return cast("GroupNoise", group_noise(release.for_rows_per_unit(self.max_rows)))
 
 
-def _smallest(shape: _Shape, name: str, most: float) -> float | None:
-    """Return the smallest epsilon from which on the measure is at most `most`, rounded up."""
+def _smallest(shape: _Shape, name: str, most: float, end: str) -> float | None:
+    """Return the smallest epsilon from which on a measure's end is at most `most`, rounded up."""
     enough = None
     for step in range(_DECADES * _STEPS, -1, -1):
         epsilon = _FROM * 10.0 ** (step / _STEPS)
         found = shape.measure(name, epsilon)
-        if found is None or found.expected > most:
+        if found is None or getattr(found, end) > most:
             break
         enough = epsilon
     if enough is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from attrs import astuple
+from attrs import asdict, astuple
 
 from nolook.estimators.catalogue import CLASSIFIERS, COUNTS
 from nolook.planning.curves import WIDEST
@@ -72,8 +72,8 @@ def _head(found: Forecast, name: str) -> str:
 
 def _table(found: Forecast) -> Table:
     names = _shown(found)
-    tukey = ("Rows needed",) * (found.method == "tukey")
-    heads = ("Epsilon", *(_head(found, name) for name in names), *tukey)
+    heads = ("Epsilon", *(_head(found, name) for name in names))
+    heads += ("Rows needed",) * (found.method == "tukey")
     rows = tuple(
         (
             number(one.epsilon),
@@ -114,8 +114,8 @@ def _wanted(found: Forecast) -> tuple[str, ...]:
     wanted = found.wanted
     if wanted is None:
         return ()
-    asked = {"measure": _head(found, wanted.measure), "most": wanted.most}
-    return (phrase("plan.wanted", **asked, epsilon=wanted.epsilon),)
+    said = asdict(wanted) | {"measure": _head(found, wanted.measure)}
+    return (phrase("plan.wanted", **said),)
 
 
 def _figure(found: Forecast, name: str) -> Figure:
@@ -123,7 +123,7 @@ def _figure(found: Forecast, name: str) -> Figure:
     lines = found.at(np.geomspace(*_VIEW, _POINTS).tolist())
     known = [(one.epsilon, each) for one in lines if (each := getattr(one, name)) is not None]
     places = np.log10([epsilon for epsilon, _ in known])
-    low, middle, high = np.array([(one.low, one.expected, one.high) for _, one in known]).T
+    low, middle, high = np.array([astuple(one) for _, one in known]).T
     across = axis("Epsilon", *map(math.log10, _VIEW), decades=True)
     up = axis(_head(found, name), 0.0, max(float(high.max()), 1e-6))
     band = Band(places, low, high, "from the easiest to the hardest table")
