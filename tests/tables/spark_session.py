@@ -26,6 +26,9 @@ def start():
             "spark.ui.enabled": "false",
             "spark.driver.memory": "512m",
             "spark.driver.bindAddress": "127.0.0.1",
+            # Short jobs: a compiler that optimises costs more than it saves.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.python.daemon.module": "tests.tables.spark_daemon",
             "spark.sql.shuffle.partitions": "3",
             "spark.log.level": "OFF",
             "spark.ui.showConsoleProgress": "false",

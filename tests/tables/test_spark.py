@@ -40,6 +40,8 @@ from tests.tables import spark_session
 
 pytestmark = [
     pytest.mark.slow,
+    # What intervals simulate is tested in tests/algorithms.
+    pytest.mark.usefixtures("few_repeats"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.skipif(
         shutil.which("java") is None and not os.environ.get("NOLOOK_REQUIRE_ALL"),
@@ -232,7 +234,8 @@ WORK += [all_pairs, evaluation, pipeline, comparison, curves, survey]
 def test_spark_gives_the_bits_of_one_process(work, folder, frame, session):
     missing = {"missing": "drop-row"}
     expected = work(folder, **missing)
-    for kind in KINDS if work is linear else [as_files] if work is ecdf else [as_frame]:
+    # Where rows are is one thing, and what is made of them another.
+    for kind in KINDS if work is adassp else [as_files] if work is ecdf else [as_frame]:
         source, more = kind(folder, frame, session)
         np.testing.assert_array_equal(work(source, **more, **missing), expected)
 
