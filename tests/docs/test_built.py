@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 SITE = ROOT / "docs" / "_build" / "html"
 HERE = Path(__file__).parent
 WIDTHS = (375, 768, 1280)
+# Where axe-core judges too, which takes most of the time: the narrow and the wide layout, and the
+# colours of both themes.
+JUDGED = ((375, "light"), (1280, "light"), (1280, "dark"))
 # One of each kind: start, guide with formulae, tables of results, tutorial, reference, proof.
 LOOKED_AT = [
     "index.html",
@@ -115,7 +118,7 @@ class Looking(http.server.SimpleHTTPRequestHandler):
 
 
 def look(chromium, folder, jobs, site=SITE, *options):
-    """Return what a browser finds of pages: each by its width and theme."""
+    """Return what a browser finds of pages: each by its width, its theme and whether axe judges."""
     handler = partial(Looking, directory=site)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.finished = threading.Event()
@@ -143,7 +146,8 @@ def look(chromium, folder, jobs, site=SITE, *options):
 
 @pytest.mark.parametrize("page", LOOKED_AT)
 def test_a_page_fits_the_screen_and_can_be_read_by_anybody(pages, chromium, tmp_path, page):
-    jobs = [[page, width, theme] for width in WIDTHS for theme in ("light", "dark")]
+    shown = [(width, theme) for width in WIDTHS for theme in ("light", "dark")]
+    jobs = [[page, *one, one in JUDGED] for one in shown]
     found = look(chromium, tmp_path, jobs)
     assert len(found) == len(jobs)
     for one in found:
@@ -164,7 +168,7 @@ def test_what_looks_at_pages_notices_faults(chromium, tmp_path):
         "<html lang='en'><title>x</title><body style='background: white'><main>"
         "<p style='color: #ddd; width: 3000px'>pale and wide</p><img src='none.png' alt='x'>"
     )
-    (found,) = look(chromium, tmp_path, [["bad.html", 375, "light"]], site)
+    (found,) = look(chromium, tmp_path, [["bad.html", 375, "light", True]], site)
     assert found["content"] > found["width"]
     assert any("color-contrast" in one for one in found["violations"])
     assert found["broken"] == ["none.png"]
