@@ -180,7 +180,7 @@ def neighbours(kind, case, more, unit, replaces=False, seed=0):
 
 
 def combinations():
-    """Yield half of all; of each release every day: a third of the tables, each of them once.
+    """Yield a quarter of all; of each release every day: a third of the tables, each of them once.
 
     And a small budget of those that meet the ordinary table.
     """
@@ -193,8 +193,10 @@ def combinations():
             turn = rest == (0 if name in REPLACES else (5 * table + 7 * n) % others)
             third = table % 3 == n % 3
             turn &= "-" not in name or third
-            # Every other field of the board of rows and units, another one for each table.
-            if not turn and (sum(divmod(rest, len(UNITS))) + table + n) % 2:
+            # Of the board of rows and units every fourth field: another one for each table, and of
+            # four tables and four releases in turn all.
+            row, column = divmod(rest, len(UNITS))
+            if not turn and (row + 2 * column + table + n) % 4:
                 continue
             for epsilon in (30.0, 0.3) if turn or more == "far out" else (30.0,):
                 daily = turn and third and (epsilon > 1.0 or case == "ordinary")
