@@ -46,7 +46,8 @@ LONG = {
     "ECDF-weights",
     "ECDF-weights-units",
 }
-# A full audit takes some forty times as long. So few fits bound no loss: they show that a case runs.
+# A full audit takes some forty times as long. So few fits bound no loss: they show that a case
+# can be audited.
 QUICK, QUICK_FITS = 3_000, 4
 # Of the claim, that a quick audit shows by draws: without laws nothing else shows a fault.
 SHOWN = 0.4
