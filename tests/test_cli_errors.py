@@ -268,7 +268,7 @@ REFUSED = {
         ("ecdf people.parquet -c city -e 1", "--column names 'city'", "--categories city=A,B"),
         ("quantiles people.parquet -c age,heigth -e 1", "--columns names 'heigth'", "'height'"),
         ("roc people.parquet --score age -t dies -e 1", "--target names 'dies'", "'died'"),
-        ("quantiles people.csv -c month -s parts.toml -e 1", "names a category", "nolook tabulate"),
+        ("quantiles people.csv -c month -s parts.toml -e 1", "'month', a category", "tabulate"),
         ("ecdf people.csv -c weight -s parts.toml -e 1", "has type identifier", "another column"),
         ("calibration people.parquet --probability age -e 1", "--target is not given", "use is"),
         ("roc people.parquet --score city -t died -p A -n B -e 1", "'city'", "another column"),

@@ -99,7 +99,7 @@ def test_the_outcome_example_runs(run, tmp_path):
     assert nolook.load(tmp_path / "bank.model.json").privacy_.private
     assert (tmp_path / "bank.model.html").stat().st_size > 10_000
     page = (tmp_path / "bank.evaluation.html").read_text(encoding="utf-8")
-    assert "It is not known whether these rows were also used to fit the model" in page
+    assert "The model was fitted to a table of the same name" in page
 
 
 @pytest.mark.slow

@@ -98,6 +98,19 @@ def test_a_private_model_may_be_judged_on_any_rows_and_the_reader_is_warned():
     assert nolook.evaluate(probable(1.0, 0.0), X, y, other_rows=True).content().cautions == ()
 
 
+@pytest.mark.usefixtures("few_repeats")
+def test_a_table_of_the_same_name_as_that_of_the_fit_is_named(tmp_path):
+    X, y = data()
+    path = tmp_path / "stays.parquet"
+    pd.DataFrame({"x": X[:, 0], "died": y == y.max()}).to_parquet(path)
+    table, some = (nolook.read_table(path, "died", where=own) for own in (None, "x > 0"))
+    model = nolook.LogisticRegression(50.0).fit(table)
+    (caution,) = nolook.evaluate(model, table, epsilon=50).content().cautions
+    assert "fitted to a table of the same name (stays.parquet): unless the rows differ" in caution
+    (caution,) = nolook.evaluate(model, some, epsilon=50).content().cautions
+    assert "not known whether" in caution
+
+
 @cache
 def not_private():
     X, y = data()

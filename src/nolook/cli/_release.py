@@ -219,9 +219,9 @@ class Release(Reading):
     def read_columns(self, names: Sequence[str]) -> Table:
         """Open the table for some of its columns alone, and its unit."""
         table = self.read(False, features=names)
-        if table.feature_names != tuple(names):
+        for name in sorted({*names} - {*table.feature_names}):
             raise ParameterError(
-                f"{parameter_name('features')} names a category, but this release needs "
+                f"{parameter_name('features')} names {name!r}, a category, but this release needs "
                 "numbers (to count it: nolook tabulate)"
             )
         return table

@@ -34,11 +34,10 @@ def audit_page(findings: Sequence[Finding]) -> str:
 def cells(finding: Finding) -> tuple[str, ...]:
     """Return the cells of one finding in the page's table."""
     case = finding.case
-    claim = f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else "")
     return (
         case.name,
         case.relation + ", a unit" * (case.protects == "unit"),
-        claim,
+        f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else ""),
         f"{finding.bound:.3f}",
         "-" if finding.exact is None else f"{finding.exact:.3f}",
         f"{finding.power:.2f}",

@@ -99,8 +99,7 @@ def _limit(found: Sequence[Coefficient]) -> float:
     """
     points = max(abs(one.effect) for one in found)
     ends = [max(map(abs, one.effect_ends or (one.effect,))) for one in found]
-    room = max(1.5 * points, 3 * min(statistics.median_high(ends), 1e307))
-    limit = min(max(ends), room)
+    limit = min(max(ends), max(1.5 * points, 3 * min(statistics.median_high(ends), 1e307)))
     # Below the smallest normal double the ratios of the picture would lose their digits.
     return 1.05 * min(limit, 1e307) if limit > 1e-300 else 1.0
 

@@ -73,6 +73,7 @@ def _about_model(found: Evaluation) -> Iterator[str]:
     if found.privacy.private and not (own and own.private):
         yield phrase("scores.declared")
     if not found.other_rows:
-        yield phrase("scores.same_rows")
+        at = found.privacy.of_table
+        yield phrase("scores.same_rows", table=at if getattr(own, "of_table", None) == at else "")
     if own is not None and own.unit.column not in {None, unit}:
         yield phrase("scores.other_unit", model=own.unit.column, here=unit or "row")

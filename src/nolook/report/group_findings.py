@@ -177,10 +177,9 @@ def _group(found: GroupComparison, place: int) -> tuple[str, ...]:
 
 
 def _pair(found: GroupComparison, pair: Pair) -> tuple[str, ...]:
-    measured = (pair.difference, partial(_amount, found)), (pair.exceeds, percent)
     numbers = (
         NOT_KNOWN if one is None else "{} ({})".format(*in_words(one.value, one.ends))
-        for one, in_words in measured
+        for one, in_words in ((pair.difference, partial(_amount, found)), (pair.exceeds, percent))
     )
     ranks, distance = astuple(pair.p_values) if pair.p_values else (None, None)
     far = NOT_KNOWN if pair.distance is None else number(pair.distance, 2)

@@ -80,8 +80,7 @@ class LedgerStatus:
         if self.ledger is None:
             return (sentence("guarantee.no_ledger"),)
         known = {"name": self.ledger, "left": self.left, "made": self.day is not None}
-        means = sentence("guarantee.whole", words=self.whole)
-        return sentence("guarantee.charged", **known), means
+        return sentence("guarantee.charged", **known), sentence("guarantee.whole", words=self.whole)
 
 
 #: Of a release read from its file, which keeps neither.

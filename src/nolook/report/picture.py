@@ -56,8 +56,7 @@ class Axis:
     def share(self, value: float) -> float:
         """Return the position of a value between the ends, from 0 to 1; beyond them, an end."""
         # Halves, as the whole may exceed the largest double.
-        share = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return min(max(share, 0.0), 1.0)
+        return min(max((value / 2 - self.low / 2) / (self.high / 2 - self.low / 2), 0.0), 1.0)
 
     def left(self, ends: Ends) -> list[tuple[float, int]]:
         """Return the ends of the axis that an interval goes beyond, with the sign of each side."""

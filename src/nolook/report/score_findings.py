@@ -156,8 +156,7 @@ def _figures(curve: ROCCurve) -> tuple[tuple[str, str, str], ...]:
 
 def _shown(share: float | None, ends: Ends | None) -> tuple[str, str]:
     """Return a share and its interval, neither if it may be any from 0 to 1."""
-    unknown = share is None or any_share(ends)
-    return (NOT_KNOWN, NOT_KNOWN) if unknown else estimated(share, ends)
+    return (NOT_KNOWN,) * 2 if share is None or any_share(ends) else estimated(share, ends)
 
 
 def _called(measure: str) -> str:

@@ -83,11 +83,10 @@ def _number(model: PrivateModel, name: str) -> Iterator[str]:
     curve = model.curves_[place]
     places, heights = curve.places.tolist(), curve.heights.tolist()
     value = _between(_value(model, name), places[0], places[-1])
-    pieces = zip(places, heights, places[1:], heights[1:], strict=False)
     cases = [
         f"WHEN {value} <= {end!r} "
         f"THEN {height!r} + {(to - height) / (end - start)!r} * ({value} - {start!r})"
-        for start, height, end, to in pieces
+        for start, height, end, to in zip(places, heights, places[1:], heights[1:], strict=False)
         if end > start
     ]
     if any(heights):

@@ -48,8 +48,7 @@ class _Frame:
 
     def y(self, value: float) -> float:
         share = self.picture.up.share(value)
-        down = share if self.picture.rows else 1.0 - share
-        return round(self.top + self.height * down, 1)
+        return round(self.top + self.height * (share if self.picture.rows else 1.0 - share), 1)
 
     @property
     def bottom(self) -> int:
@@ -100,10 +99,9 @@ def svg(picture: Picture) -> Markup:
 def _axes(frame: _Frame) -> Iterator[Markup]:
     """Draw the grid, what its lines stand for, and the names of both axes."""
     picture, bottom = frame.picture, frame.bottom
-    ends = f"{frame.left}%", f"{frame.left + frame.across}%"
     for place, words in picture.up.ticks:
         y = frame.y(place)
-        yield _straight("grid", ends, (y, y))
+        yield _straight("grid", (f"{frame.left}%", f"{frame.left + frame.across}%"), (y, y))
         yield _text(f"{frame.left - 1}%", y + 4, words, "end")
     for place, _ in picture.across.ticks:
         x = frame.x(place)

@@ -144,8 +144,7 @@ def _tables(found: Tabulation, by: Sequence[str], *, noise: bool = False) -> tup
         own = tuple(name for name in by if each.name != "share" or name != each.column)
         only = evolve(each, estimates=each.estimates.of_noise()) if noise else each
         groups.setdefault(own, []).append(only)
-    covered = "the noise only" if noise else "noise and sampling"
-    what = f", with {INTERVAL}s of {covered}"
+    what = f", with {INTERVAL}s of {'the noise only' if noise else 'noise and sampling'}"
     tables = (
         [_crossed(found, own, each, what) for each in measures]
         if len(own) == 2

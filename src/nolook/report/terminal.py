@@ -35,10 +35,9 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     printed = (part for section in shown for part in section.printed)
     # Last, where nobody overlooks it.
     last = (guarantee.in_words(), STYLES[verdict(guarantee)])
-    independent = guarantee.private and guarantee.unit.column is None
     return (
         (found.headline, "bold"),
-        *(((INDEPENDENT, ""),) * independent),
+        *((INDEPENDENT, ""),) * (guarantee.private and guarantee.unit.column is None),
         *((caution, "bold yellow") for caution in cautions(found)),
         *((part, "") for part in (*answer, *printed)),
         last,

@@ -339,7 +339,7 @@ def _check_number(name: str, schema: Columns, parameter: str) -> None:
     ):
         levels = {column.name: ["A", "B"]}
         way = usage_hint("categories", levels, f"nolook.read_table(..., categories={levels})")
-        advice = f"declare its levels, for example {way}, or leave it out"
+        advice = f"to use it as a category declare its levels, for example {way}, or leave it out"
     elif parameter == "target" and in_words(column.type) == "text":
         advice = f"name the value that counts as 1, for example {usage_hint('positive', 'yes')}"
     raise TableError(
