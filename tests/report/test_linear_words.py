@@ -224,7 +224,11 @@ def test_one_sided_errors_are_told_before_anything_else(shares, where, positive)
 
 def test_effects_on_a_logarithm_are_in_percent_of_the_column_itself():
     model = a_model()
-    for function, own in (("log1p_of", "income is"), ("log_of", "wage is")):
+    for function, own in (
+        ("asinh_of", "income is"),
+        ("log1p_of", "1 + wage is"),
+        ("log_of", "wage is"),
+    ):
         model.read_options_["schema"] = {"columns": {"income": {function: "wage"}}}
         assert own in printed(model)
     found = words_of(model).change(0.05, (0.04, 0.06))

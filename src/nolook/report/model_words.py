@@ -204,10 +204,11 @@ class LinearWords:
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return the difference of the target for a step of a column, of a logarithm in percent."""
         own = logarithms(self.model).get(self.model.scaling_.names[-1])
-        if own is None or own.function != "log_of":
+        if own is None:
             return _steps(value, ends, float)
         found = _steps(value, ends, _in_percent)
-        return found | {"shown": f"{found['shown']} %", "target": Name(own.of[0])}
+        target = ("1 + " * (own.function == "log1p_of"), Name(own.of[0]))
+        return found | {"shown": f"{found['shown']} %", "target": target}
 
     def how_good(self) -> Text:
         """Describe the accuracy of predictions, if it is known."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TypeAlias
 
@@ -31,16 +31,14 @@ def lines(found: Findings, *, details: bool = False) -> tuple[Line, ...]:
     """List the lines about a release on one screen, with `details` the costs of mechanisms too."""
     guarantee = found.guarantee
     answer = (*found.conclusion, *filter(None, (rows_used(found),)), *rows_described(found))
-    shown = (each for each in sections(found) if details or each.name != "costs")
-    printed = (part for section in shown for part in section.printed)
-    # Last, where nobody overlooks it.
-    last = (guarantee.in_words(), STYLES[verdict(guarantee)])
+    shown = (each.printed for each in sections(found) if details or each.name != "costs")
     return (
         (found.headline, "bold"),
         *((INDEPENDENT, ""),) * (guarantee.private and guarantee.unit.column is None),
         *((caution, "bold yellow") for caution in cautions(found)),
-        *((part, "") for part in (*answer, *printed)),
-        last,
+        *((part, "") for part in (*answer, *chain(*shown))),
+        # Last, where nobody overlooks it.
+        (guarantee.in_words(), STYLES[verdict(guarantee)]),
     )
 
 
