@@ -367,3 +367,12 @@ def test_predictions_are_of_the_rows_in_use(tmp_path, monkeypatch):
     command = ["predict", "--model", "m.json", "t.parquet", "--where", "id < 7", "--keep", "id"]
     assert nolook.cli._run([*command, "--output", "p.parquet"]) == 0
     assert pq.read_table("p.parquet").column("id").to_pylist() == [*range(7)]
+
+
+@pytest.mark.parametrize(("sign", "met"), [("=", 3), ("in", 3), ("!=", 1), ("not in", 1)])
+def test_blanks_around_a_word_are_left_out_as_they_are_around_cells(sign, met):
+    rows = pa.table({"x": [1.0] * 5, "w": ["north", " north", "North ", "south", None]})
+    for word in (" north", "north\t", "NORTH "):
+        value = [word] if sign.endswith("in") else word
+        read = nolook.read_table(rows, False, features=["x"], where=[("w", sign, value)])
+        assert sum(batch.shape[1] for batch in read.batches()) == met

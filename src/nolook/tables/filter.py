@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from string import whitespace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -111,12 +112,12 @@ def _checked(condition: object) -> Condition:
             "has a condition that is not a column, a sign and a value; expected "
             f"{_EXPECTED} ({_example()})"
         )
-    several = sign.endswith("in")
+    several = "in" in sign
     values = value.tolist() if isinstance(value, np.ndarray) else value
     if several != (is_list(values) or isinstance(values, set)):
         found = "one value; expected a list" if several else "a list; expected one value (or 'in')"
         raise _refused(f"compares {column!r} by {sign!r} with {found}")
-    listed = [_plain(each) for each in (values if several else (values,))]
+    listed = [*map(_plain, values if several else (values,))]
     known = tuple(each for each in listed if each is not None)
     if not 0 < len(known) <= _MANY or len(known) < len(listed):
         raise _refused(
@@ -143,7 +144,7 @@ def read_condition(text: str) -> tuple[str, str, Value | list[Value]]:
     sign = " ".join(found["sign"].split())
     column = found["quoted"] or found["plain"]
     if sign.endswith("in"):
-        return column, sign, [_unquoted(part) for part in found["value"].strip("()[]").split(",")]
+        return column, sign, [*map(_unquoted, found["value"].strip("()[]").split(","))]
     return column, sign, _unquoted(found["value"])
 
 
@@ -177,7 +178,7 @@ def test_of(condition: Condition, columns: Columns, schema: Schema) -> Callable[
     missing = ("", *schema.file.missing, *own.missing) if kind == "text" else ()
     said = (next((to for each, to in spellings if same(word, each)), word) for word in words)
     words = list(dict.fromkeys(said))
-    others = [level for level in named_levels(own.levels) if level not in words]
+    others = [each for each in named_levels(own.levels) if each not in words]
     return partial(by_word, partial(_meets, condition.sign, words, others, missing))
 
 
@@ -225,7 +226,7 @@ def _word(condition: Condition, value: Value, kind: str, own: ColumnSchema) -> s
                 if same(str(value), *words) or OTHERS in words:
                     return truth
         raise _unlike(condition, "true or false", "true")
-    return str(value)
+    return str(value).strip(whitespace)
 
 
 def _day(condition: Condition, value: Value, kind: Any, own: ColumnSchema) -> str:  # noqa: ANN401
