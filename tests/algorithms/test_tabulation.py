@@ -198,7 +198,7 @@ def test_what_clipping_may_move_follows_the_tail():
     assert np.median(most[0]) < 0.3
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_a_deviation_is_within_its_interval_or_not_shown_where_values_are_clipped(epsilon):
     generator, held, shown = np.random.default_rng(6), [], []
     skewed = np.exp(1.2 * generator.normal(size=14_000))
