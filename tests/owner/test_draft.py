@@ -396,7 +396,7 @@ def test_words_that_differ_in_letter_case_are_offered_once_as_most_rows_have_the
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{w},1\n" for w in words), "utf-8")
     made = draft_schema(tmp_path / "t.csv")
     assert made.levels == {"a": ["F", "d", "m"]}
-    assert "a: some values differ only in case, which is ignored, or in blanks." in made.found
+    assert "a: some differ only in case (ignored but in identifiers) or in blanks." in made.found
 
 
 def test_numbers_that_may_be_weights_or_codes_are_named(tmp_path):

@@ -145,7 +145,7 @@ def test_what_the_first_rows_show_is_said_to_the_holder_and_not_in_the_draft(tmp
     draft = draft_schema(written(tmp_path, "place,ill,case,all,y", *lines))
     said = " ".join(draft.found)
     assert "Identifiers, not features: case." in said
-    assert "place: some values differ only in case, which is ignored" in said
+    assert "place: some differ only in case (ignored but in identifiers)" in said
     assert "Missing in the sampled rows: ill 33 %." in said
     assert "Only one value in the sampled rows: all." in said
     assert settings(draft)["columns"]["ill"]["missing"] == ["k. A."]

@@ -168,7 +168,7 @@ def _written_oddly(found: Sample) -> Iterator[str]:
         if other in (*DATES, *TIMES) and share(found.cells[name], swapped) == 1:
             yield f"{name}: day and month cannot be told apart ({settings['pattern']} is a guess)."
         if len({" ".join(word.casefold().split()) for word in own}) < len(own):
-            yield f"{name}: some values differ only in case, which is ignored, or in blanks."
+            yield f"{name}: some differ only in case (ignored but in identifiers) or in blanks."
 
 
 def _counts(values: Vector) -> bool:
