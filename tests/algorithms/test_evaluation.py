@@ -111,7 +111,7 @@ def test_groups_lie_between_quantiles_that_the_counts_tell():
     ],
 )
 def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, monkeypatch):
-    range_ = range_search.FoundRange(*found, rows, 0.5, 1.0)
+    range_ = range_search.FoundRange(*found, rows, 0.5, 1.0, 0.0)
     monkeypatch.setattr(evaluation, "find_range", lambda *_: range_)
     release = scores_release(0.5, bounds=bounds)
     grid = evaluation.search_grid(table([]), release, SeededSource(0), quiet)
@@ -120,7 +120,7 @@ def test_a_grid_lies_within_bounds_that_leave_one(found, bounds, used, rows, mon
 
 
 def test_the_number_of_rows_has_the_stated_error(monkeypatch):
-    found = range_search.FoundRange(0.0, 1.0, 1000.0, 0.5, 1.0)
+    found = range_search.FoundRange(0.0, 1.0, 1000.0, 0.5, 1.0, 0.0)
     monkeypatch.setattr(evaluation, "find_range", lambda *_: found)
     rows = scored(np.linspace(0, 1, 1000), np.arange(1000) % 3 == 0)
     found = [

@@ -167,10 +167,44 @@ def test_the_clip_grows_with_the_tail_and_the_unit(spread):
     for values in (generator.random(20_000), np.exp(generator.normal(0, 1.5, 20_000))):
         counts = np.bincount(np.searchsorted(edges, spread * values), minlength=edges.size + 1)
         noisy = counts + generator.normal(0, 5, counts.size)
-        clips.append(chosen_clip(noisy, edges, BinNoise(5.0), 5.0)[0] / spread)
+        clips.append(chosen_clip(noisy, edges, 0.0, BinNoise(5.0), 5.0)[0] / spread)
     assert 0.7 <= clips[0] <= 3.0
     assert clips[1] > 5.0
-    assert chosen_clip(np.zeros(edges.size + 1), edges, BinNoise(5.0), 5.0)[1] == 0.0
+    assert chosen_clip(np.zeros(edges.size + 1), edges, 0.0, BinNoise(5.0), 5.0)[1] == 0.0
+
+
+def test_no_mean_is_known_where_most_values_are_one_and_the_others_are_hidden():
+    generator, edges = np.random.default_rng(7), np.exp2(HALVES)
+    counts = np.zeros(edges.size + 1)
+    counts[16] = 3_000.0
+    noisy = counts + generator.normal(0.0, 20.0, counts.size)
+    assert chosen_clip(noisy, edges, 0.85, BinNoise(20.0), 20.0)[1] == math.inf
+    assert chosen_clip(noisy, edges, 0.0, BinNoise(20.0), 20.0)[1] < math.inf  # as of 0 and 1
+    noisy[24] += 400.0
+    assert chosen_clip(noisy, edges, 0.85, BinNoise(20.0), 20.0)[1] < math.inf
+    noisy[-1] += 400.0
+    assert chosen_clip(noisy, edges, 0.0, BinNoise(20.0), 20.0)[1] == math.inf
+
+
+def test_means_of_columns_that_are_mostly_one_value_hold_where_they_are_shown():
+    generator, rows = np.random.default_rng(8), 3_500
+    shown = 0
+    for seed in range(12):
+        few = generator.random(rows) < 0.12
+        columns = {
+            "stay": np.where(few, generator.integers(0, 90, rows), 90.0),
+            "cost": np.where(few, generator.lognormal(7.0, 1.0, rows), 0.0),
+            "half": generator.integers(0, 2, rows),
+        }
+        table = nolook.read_table(pd.DataFrame(columns), False)
+        found = nolook.describe(table, epsilon=0.4, random_state=seed).to_frame()
+        means = found[found.what == "mean"].set_index("column")
+        for name, values in columns.items():
+            low, high = means.low[name], means.high[name]
+            assert math.isnan(low) or low <= values.mean() <= high
+        assert means.value.notna()["half"]
+        shown += means.value.notna().sum() - 1
+    assert shown < 24
 
 
 def test_what_clipping_may_move_follows_the_tail():
@@ -182,7 +216,7 @@ def test_what_clipping_may_move_follows_the_tail():
             far = np.abs(draw(size=10_000) - (draw == generator.lognormal) * math.exp(0.5))
             counts = np.bincount(np.searchsorted(edges, far), minlength=edges.size + 1)
             noisy = counts + generator.laplace(scale=20.0 / math.sqrt(2.0), size=counts.size)
-            clip, clipped, squared, beyond, _ = chosen_clip(noisy, edges, noise, 20.0)
+            clip, clipped, squared, beyond, _ = chosen_clip(noisy, edges, 0.0, noise, 20.0)
             allowed.append(clipped)
             taken = np.square(far).mean() - np.square(far.clip(0.0, clip)).mean()
             all_squares.append((taken <= squared * clip**2, squared * clip**2))

@@ -21,6 +21,9 @@ HALVES = np.arange(-10.0, 30.0, 0.5)
 LARGEST = 2.0**1000
 _USUAL, _LEAST = 24, 22
 _NORMAL_KURTOSIS = 3.0
+# Where most values of a column are alike, by this share more than others, the others may fall
+# slower; where hardly another is seen, by this share of what is, they may be anywhere.
+_ALIKE, _ALONE = 0.35, 0.5
 _LONGEST = 6  # bins that are looked at together: three octaves
 # Paths that counts may follow beyond the last bin shown, and bins of each. From bin to bin counts
 # fall to a share: in half of the paths any share up to the most; in the others a first share, which
@@ -34,7 +37,7 @@ _SURE = 5.0  # deviations of its noise by which a bin must stand out: a false on
 Clip: TypeAlias = tuple[float, float, float, float, float]
 
 
-def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) -> Clip:
+def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, error: float) -> Clip:
     """Choose the clip at which noise and what is clipped balance: an edge or middle of a bin.
 
     Parameters
@@ -42,6 +45,8 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     counts : ndarray
         Noisy counts of distances up to each edge, and beyond the last one.
     edges : ndarray
+    alike : float
+        By which share of the rows the fullest of equal bins exceeds all others.
     noise : BinNoise
     error : float
         Standard deviation of the noise of a sum, in clips.
@@ -51,16 +56,21 @@ def chosen_clip(counts: Vector, edges: Vector, noise: BinNoise, error: float) ->
     clip, clipped, squared, beyond, kurtosis : float
         `clipped` is how far clipping may move the mean of all rows, as a root mean square,
         `squared` is what it takes from the mean square, at most, in squares of the clip, and
-        `beyond` the mean square of how far it moves a row, in clips. Where values stand out beyond
-        the last edge, or none does, they are 0, infinite and 0. The kurtosis is that of clipped
-        values, 3 (as of normal ones) where the counts tell nothing.
+        `beyond` the mean square of how far it moves a row, in clips. Where no value stands out they
+        are 0, infinite and 0; where values do beyond the last edge, or those that are alike are all
+        that do, infinite, infinite and 0. The kurtosis is that of clipped values, 3 (as of normal
+        ones) where the counts tell nothing.
     """
     last = noise.farthest(counts, _SURE, _LONGEST)
-    if last is None or last == edges.size:
-        return float(edges[_USUAL if last is None else -1]), 0.0, np.inf, 0.0, _NORMAL_KURTOSIS
+    if last is None:
+        return float(edges[_USUAL]), 0.0, np.inf, 0.0, _NORMAL_KURTOSIS
+    atom, near = alike > _ALIKE, counts[: last + 1].clip(0.0)
+    if last == edges.size or (atom and near[-1] > _ALONE * near.sum()):
+        return float(edges[_USUAL]), np.inf, np.inf, 0.0, _NORMAL_KURTOSIS
     held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))
     held[:, last + 1 :] = 0.0
-    paths, chances = _hidden(float(held[0, last]), counts[last + 1 : -1][:_HIDDEN], noise)
+    fall, hidden = 1.0 if atom else _MOST, counts[last + 1 : -1][:_HIDDEN]
+    paths, chances = _hidden(float(held[0, last]), hidden, noise, fall)
     held[:, last + 1 : last + 1 + paths.shape[1]] = paths
     # A clip may be in the middle of a bin, each half of which then holds as much.
     held = np.repeat(held / 2.0, 2, axis=1)
@@ -85,12 +95,12 @@ def _beyond(parts: Matrix) -> Matrix:
     return np.asarray(np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts)
 
 
-def _hidden(shown: float, counts: Vector, noise: BinNoise) -> tuple[Matrix, Vector]:
+def _hidden(shown: float, counts: Vector, noise: BinNoise, most: float) -> tuple[Matrix, Vector]:
     """Return paths of the counts beyond the last bin shown, and how likely each is."""
     draws = simulation_generator().random((_PATHS, 2 + counts.size))
-    first, steady = _MOST * draws[:, :1], 1.0 - (1.0 - _STEADY) * draws[:, 1:2]
+    first, steady = most * draws[:, :1], 1.0 - (1.0 - _STEADY) * draws[:, 1:2]
     shares = first * steady ** np.arange(counts.size) * np.exp(_CHANCE * (2.0 * draws[:, 2:] - 1.0))
-    shares[::2] = _MOST * draws[::2, 2:]
+    shares[::2] = most * draws[::2, 2:]
     paths = np.asarray(max(shown, noise.deviation) * np.cumprod(shares, axis=1))
     variances = noise.deviation**2 + paths
     squares = (counts - paths) ** 2 / variances

@@ -251,7 +251,7 @@ def moments_of(groups: Groups, released: Released, column: int) -> tuple[Estimat
     factor, center, clip = released.deviations, own.center, own.clip
     counted, counts_variance = _flat(groups, released.counts)
     shown = (rows > _ENOUGH * 4.0 * np.sqrt(variance)) & (counted > np.sqrt(counts_variance))
-    shown &= column not in released.unseen
+    shown &= column not in released.unseen and math.isfinite(own.clipped)
     weighed = released.squares
     squared = (None, None) if weighed is None else _values(groups, weighed, column)
     pairs = zip(_values(groups, released, column), squared, strict=True)

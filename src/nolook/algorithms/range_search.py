@@ -55,6 +55,7 @@ class FoundRange:
     rows: float
     center: float  # near the mean
     scale: float  # near the standard deviation; positive
+    alike: float  # by which share of the rows the fullest of equal bins exceeds all others
 
 
 @frozen
@@ -127,7 +128,9 @@ def second_look(counts: Vector, noise: BinNoise, first: FirstLook) -> FoundRange
     high = np.minimum(found.high + room, np.maximum(found.high, BINS - 1.0))
     places = np.concatenate([low, high, found.mean]) * first.width + first.low
     start, end, center = places.tolist()
-    return FoundRange(start, end, first.rows, center, float(found.deviation[0]) * first.width)
+    second, fullest = np.sort(counts)[-2:].tolist()
+    scale, alike = float(found.deviation[0]) * first.width, (fullest - second) / first.rows
+    return FoundRange(start, end, first.rows, center, scale, alike)
 
 
 def _most_plausible(counts: Vector, noise: BinNoise) -> tuple[MagnitudeFit, float]:

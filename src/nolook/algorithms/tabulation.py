@@ -404,7 +404,8 @@ class _Run:
             (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], 2.0**0.5
             error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
             error *= math.sqrt(max(each.groups for each in self._grouped))
-            self.clips = [*map(partial(chosen_clip, noise=noise, error=error), noisy, edges)]
+            alike = [each.alike for each in found]
+            self.clips = [*map(partial(chosen_clip, noise=noise, error=error), noisy, edges, alike)]
         return self._values(cells) if release.spread else {}
 
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:

@@ -243,7 +243,7 @@ def compare_groups(
     def read_off(released: Released, guarantee: PrivacyGuarantee) -> GroupComparison:
         _, _, means, *_ = moments_of(Groups.of([(0,)], [len(labels)]), released, 1)
         kept = len(groups)
-        values = released.values[1]
+        values, sums = released.values[1], released.sums[1]
         return GroupComparison(
             value,
             by,
@@ -251,7 +251,7 @@ def compare_groups(
             coded.code_labels[1] is not None,
             Forests(values.points, tuple(values.of((0,), (code,)) for code in range(kept))),
             Estimates(*(each[:kept] for each in means)),
-            SHARED * released.deviations * released.sums[1].clipped,
+            0.0 if np.isnan(means.low).all() else SHARED * released.deviations * sums.clipped,
             rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,
             read_options=table.read_options(),
