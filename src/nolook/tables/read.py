@@ -450,8 +450,8 @@ def check_probability(table: Table) -> None:
     name = table.column_names[0]
     if table.whole[0]:
         raise ParameterError(
-            f"the scores ({name}) are of type integer; a calibration needs probabilities, numbers "
-            "from 0 to 1 (as floats, or declared to be of type 'number')"
+            f"the scores ({name}) are of type integer; a calibration needs probabilities from 0 to "
+            "1 (as floats, or declared to be of type 'number', with percent = true if up to 100)"
         )
 
 
