@@ -123,3 +123,17 @@ def test_no_test_is_made_where_noise_hides_the_times():
         known.append(all(curve.known for curve in found.curves))
         assert found.p_value is None or known[-1]
     assert sum(known) >= 6
+
+
+@pytest.mark.parametrize("seed", [0, 13, 14])
+def test_events_of_the_first_cell_may_be_anywhere_in_it(seed):
+    generator = np.random.default_rng(seed)
+    died = generator.random(3_500) < 0.12
+    early = np.minimum(np.floor(generator.exponential(6.0, died.size)) + 1.0, 89.0)
+    rows = pd.DataFrame({"days": np.where(died, early, 90.0).astype(int), "died": died})
+    table = nolook.read_table(rows, False)
+    found = nolook.survival(table, "days", "died", epsilon=0.5, random_state=seed)
+    places = np.array([5.0, 40.0])
+    _, low, high = found.survival_at(places)["all"]
+    true = 1.0 - 0.12 * -np.expm1(-places / 6.0)
+    assert ((low <= true) & (true <= high)).all()

@@ -66,9 +66,9 @@ ELSEWHERE = {
         "plan.wanted",
         ("Loss of AUC of at most 0.1: not known to be reached by any epsilon up to 100 on an "
         "ordinary table."),
-    ): {"measure": "Loss of AUC", "most": 0.1, "epsilon": None},
+    ): {"measure": "Loss of AUC", "most": 0.1, "epsilon": None, "hardest": None},
     ("plan.wanted", "Loss of at most 0.1: about epsilon 2 on an ordinary table."): {
-        "measure": "Loss", "most": 0.1, "epsilon": 2.0,
+        "measure": "Loss", "most": 0.1, "epsilon": 2.0, "hardest": None,
     },
     ("release.stood_out", "1 of 3 columns stood out from the noise."): {"seen": 1, "columns": 3},
     ("release.hidden_scales", "Not known: b and c."): {"names": ["b", "c"]},

@@ -48,7 +48,11 @@ class Curve:
         """Return survival and its interval at times, shape (3, times); NaN beyond the curve."""
         times = np.floor(times) if self.whole else np.asarray(times)
         ends = self.survival, self.low, self.high
-        found = [np.interp(times, self.times, each) for each in ends]
+        found = np.array([np.interp(times, self.times, each) for each in ends])
+        # The first cell reaches from 0 to where times are seen: its events may be anywhere in it.
+        end = min(int(np.count_nonzero(self.times <= 0.0)), self.times.size - 1)
+        first = (times > 0.0) & (times < self.times[end])
+        found[1:, first] = [[self.low[end]], [self.high[max(end - 1, 0)]]]
         return np.where(self.known & (times <= self.times[-1]), found, np.nan)
 
     def median(self) -> tuple[float | None, float | None, float | None]:

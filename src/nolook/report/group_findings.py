@@ -315,10 +315,13 @@ def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
 
 
 def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
-    curves = [
-        (name, (each.times, each.survival), (each.times, each.low, each.high))
-        for name, each in zip(found.groups, found.curves, strict=True)
-    ]
+    curves = []
+    for name, each in zip(found.groups, found.curves, strict=True):
+        # In the first cell the band is wider than between its ends.
+        first = np.linspace(0.0, each.times[each.times > 0.0][:1].sum(), 9)
+        places = np.union1d(each.times, first)
+        survival, *ends = each.at(places) if each.known else np.ones((3, places.size))
+        curves.append((name, (places, survival), (places, *ends)))
     picture = groups_picture(across, curves, f"{INTERVAL}s", "share without the event")
     at = [place for place, _ in across.ticks]
     below = []
