@@ -287,6 +287,18 @@ def test_objects_are_compared_with_levels_by_value():
     assert complete.tolist() == [True] * 5 + [False] * 2
 
 
+def test_equal_numbers_among_objects_are_one_unit():
+    found = []
+    for other in (1, 1.0, np.float32(1)):
+        frame = pd.DataFrame(
+            {"id": pd.Series([1, other, 2] * 50, dtype=object), "x": [1.0, 2, 3] * 50}
+        )
+        table = nolook.read_table(frame, features=["x"], unit="id")
+        found.append(nolook.describe(table, epsilon=1.0, random_state=0).to_frame())
+    assert found[0].equals(found[1])
+    assert found[0].equals(found[2])
+
+
 @pytest.mark.parametrize("missing", ["drop-row", "zero"])
 def test_a_prediction_says_which_cells_were_not_as_declared(missing, tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)

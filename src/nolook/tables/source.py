@@ -405,7 +405,9 @@ def as_text(cell: object) -> str | None:
         if isinstance(cell, str):
             return cell
         if isinstance(cell, float | np.floating) and cell == float(cell):  # nothing is rounded
-            return float.__repr__(float(cell))
+            cell = float(cell)
+            is_whole = not cell % 1.0 and -(2**63) <= cell < 2**64  # 1.0 is the unit 1
+            return str(int(cell)) if is_whole else float.__repr__(cell)
         # No declared level is larger, and Python refuses to print integers of very many digits.
         if isinstance(cell, int | np.integer | np.bool_) and -(2**63) <= int(cell) < 2**64:
             return str(cell).lower()
