@@ -70,11 +70,15 @@ def test_a_picture_says_how_many_groups_it_leaves_out():
 
 
 def test_groups_that_may_be_the_largest_are_not_told_apart():
-    frame = pd.DataFrame({"a": ["x", "y"] * 500 + ["z"] * 5})
-    table = nolook.read_table(frame, categories={"a": ["x", "y", "z"]})
-    found = nolook.tabulate(table, "a", epsilon=0.5, random_state=0)
-    (said,) = found.content().conclusion
-    assert plain(said) == "No group is clearly the largest: the intervals of x and y overlap."
+    def said(*cells):
+        table = nolook.read_table(pd.DataFrame({"a": cells}), categories={"a": ["x", "y", "z"]})
+        found = nolook.tabulate(table, "a", epsilon=0.5, random_state=0)
+        return plain(*found.content().conclusion)
+
+    first = r"The largest group is y \(not clearly larger than x\) with .* rows"
+    assert re.fullmatch(f"{first}; the smallest is z with .* rows\\.", said(*"xy" * 500, *"zzzzz"))
+    alike = "No group is clearly the largest: the intervals of y, x and z overlap."
+    assert said(*"xyz" * 300) == alike
 
 
 def test_the_largest_group_is_one_of_a_declared_level(cli):

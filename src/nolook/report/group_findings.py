@@ -302,8 +302,13 @@ def _median_cell(curve: Curve) -> str:
 
 def _median_said(found: SurvivalCurve, place: int) -> Text:
     group, curve = found.groups[place], found.curves[place]
+    if not curve.known:
+        return sentence("groups.unknown", group=group)
     if curve.median()[0] is None:
-        return sentence("groups.no_median" if curve.known else "groups.unknown", group=group)
+        end = float(curve.times[-1])
+        (share,), (low,), (high,) = curve.at(curve.times[-1:]).tolist()
+        shown = with_ends(share, (low, high), share=True)
+        return sentence("groups.no_median", found=found, group=group, end=end, share=shown)
     value, ends = _median(curve)
     return sentence("groups.median", found=found, group=group, value=value, ends=ends)
 

@@ -324,13 +324,17 @@ def _highest(found: Tabulation) -> Iterator[Text]:
         value, low, high = (numbers[places] for numbers in _with_ends(each))
         if np.isnan(value).all():
             continue
-        first, rows = int(np.nanargmax(value)), each.name == "count"
-        head, cell = _head(found, each), _cell(found, each, places[first])
+        first, last, rows = int(np.nanargmax(value)), int(np.nanargmin(value)), each.name == "count"
+        head, noun = _head(found, each), f" {counted}s" * rows
+        names = [own.format(_label(found, place, by)) for place in places]
+        ends = [(names[n], f"{_cell(found, each, places[n])}{noun}") for n in (first, last)]
+        near = high >= low[first]
         yield sentence(
             "tables.highest",
             head=None if rows else f"{head[:1].lower()}{head[1:]}",
-            names=[own.format(_label(found, place, by)) for place in places[high >= low[first]]],
-            value=f"{cell} {counted}s" if rows else cell,
+            first=ends[0],
+            others=[name for n, name in enumerate(names) if near[n] and n != first],
+            least=None if near[last] else ends[1],
             hidden=bool(np.isnan(value).any()),
         )
 

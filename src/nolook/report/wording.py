@@ -47,6 +47,7 @@ NOT_KNOWN = "not known"
 
 _HUGE = 1e12  # from here on digits are harder to read than an exponent
 _TINY = 1e-4  # below, too
+_SMALLEST = 1e-300  # below, nothing but an end of a cell next to 0
 _FREE_DIGITS = 6  # of a number that nothing says to be less exact
 _MORE = 3  # digits at most, to tell an end from 0
 _TWO_DIGITS = 3.5  # of a width that begins with more one digit is enough
@@ -57,12 +58,12 @@ def number(value: float | None, digits: int = 4) -> str:
 
     Examples
     --------
-    >>> number(1234567.0), number(1e12), number(-0.0), number(None)
+    >>> number(1234567.0), number(1e12), number(-5e-324), number(None)
     ('1,235,000', '1e+12', '0', 'not estimated by this method')
     """
     if value is None:
         return NOT_ESTIMATED
-    short = float(f"{value + 0.0:.{digits}g}")
+    short = float(f"{value + 0.0:.{digits}g}") if abs(value) > _SMALLEST else 0.0
     return f"{short:,.12g}" if 1.0 <= abs(short) < _HUGE else f"{short:.{digits}g}"
 
 
