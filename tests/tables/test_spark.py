@@ -352,7 +352,7 @@ def kill_workers():
     killed = 0
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.Error):
-            of_daemon = "pyspark.daemon" in process.parent().cmdline()
+            of_daemon = "tests.tables.spark_daemon" in process.parent().cmdline()
             if of_daemon and process.status() != psutil.STATUS_ZOMBIE:
                 process.send_signal(signal.SIGKILL)
                 killed += 1
