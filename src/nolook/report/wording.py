@@ -47,7 +47,7 @@ NOT_KNOWN = "not known"
 
 _HUGE = 1e12  # from here on digits are harder to read than an exponent
 _TINY = 1e-4  # below, too
-_SMALLEST = 1e-300  # below, nothing but an end of a cell next to 0
+_SMALLEST = 1e-307  # below, nothing but an end of a cell next to 0
 _FREE_DIGITS = 6  # of a number that nothing says to be less exact
 _MORE = 3  # digits at most, to tell an end from 0
 _TWO_DIGITS = 3.5  # of a width that begins with more one digit is enough
