@@ -404,9 +404,8 @@ class _Run:
             (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], 2.0**0.5
             error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
             error *= math.sqrt(max(each.groups for each in self._grouped))
-            # Of a boolean all values are known to be 0 or 1.
-            of_numbers = [self._table.code_labels[column] is None for column in release.summed]
-            alike = [one.alike * free for one, free in zip(found, of_numbers, strict=True)]
+            labels = self._table.code_labels  # of a boolean, whose values are 0 or 1
+            alike = [0.0 if labels[n] else self.ranges[n].alike for n in release.summed]
             self.clips = [*map(partial(chosen_clip, noise=noise, error=error), noisy, edges, alike)]
         return self._values(cells) if release.spread else {}
 
