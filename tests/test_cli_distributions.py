@@ -259,7 +259,6 @@ def test_rows_are_classified_at_thresholds(here, cli):
                 ("member", ("--positive", "true")),
                 ("member", ("--positive", "True")),
                 ("real", ("--positive", "1.0")),
-                ("real", ()),
                 ("text", ("--positive", "yes", "-n", "no")),
             ]
         )

@@ -37,10 +37,10 @@ GRIDS = [
     ("0:1:1e-9", "more than 16777216 points"),
     ("0:inf:1", "high is inf"),
     ("0:nan:1", "high is nan"),
-    ("0:1", "expected three numbers"),
-    ("0:1:2:3", "expected three numbers"),
-    ("a:b:c", "expected three numbers"),
-    ("", "expected three numbers"),
+    ("0:1", "expected LOW:HIGH:STEP, three numbers"),
+    ("0:1:2:3", "expected LOW:HIGH:STEP, three numbers"),
+    ("a:b:c", "expected LOW:HIGH:STEP, three numbers"),
+    ("", "expected LOW:HIGH:STEP, three numbers"),
     ("\x1b[31m{long}", "\\x1b", "..."),
 ]
 # Words that a command needs, the rest of them, and what the line says, in this order.
@@ -193,7 +193,11 @@ REFUSED = {
         ("--column ''", "non-empty"),
     ],
     "tabulate scores.parquet --epsilon 2": [
-        ("--mean AGE", "the command names 'AGE'", "do you mean 'age'?"),
+        ("--mean AGE", "--mean, --median, --share or --all-pairs names 'AGE'", "mean 'age'?"),
+    ],
+    "compare-groups scores.parquet --epsilon 2": [
+        ("--value age --by AGE", "--value or --by names 'AGE'", "do you mean 'age'?"),
+        ("--value age --by age", "--by names 'age' again", "name another column"),
     ],
     "quantiles scores.parquet --columns age,height --epsilon 2": [
         ("--grid 0:1:1", "--grid is '0:1:1'", "expected a column"),
@@ -300,7 +304,8 @@ REFUSED = {
         ("-s visits.toml --exclude who", "--exclude names the unit 'who'"),
     ],
     "survival workers.parquet --time income --event": [
-        ("city --epsilon 1", "the command names 'city', which in", "has type text"),
+        ("city --epsilon 1", "--time, --event or --by names 'city', which in", "has type text"),
+        ("income --epsilon 1", "--event names 'income' again", "name another column"),
     ],
     "fit workers.parquet --target income --epsilon 1 --exclude city -k": [
         ("30", "-k is 30", "number of features"),

@@ -26,7 +26,7 @@ SCHEMA = """
 [columns]
 a = "number"
 b = "number"
-y = "integer"
+y = {type = "boolean", true = ["1"], false = ["0"]}
 who = {type = "identifier", use = "unit"}
 """
 

@@ -52,7 +52,7 @@ ROLES = {
         lambda name: ("roc", "--score", name, "-t", "y"),
     ),
     "outcome": (
-        {"whole", "number", "flag"},
+        {"whole", "flag"},
         lambda t, name: nolook.ROCCurve(1.0).fit(nolook.read_table(t, name, features=["y"])),
         lambda name: ("roc", "--score", "y", "-t", name),
     ),
@@ -69,6 +69,11 @@ ROLES = {
         lambda name: ("ecdf", "-c", "y", "--unit", name),
     ),
 }  # fmt: skip
+SCHEMAS = {
+    "file": None,  # a double of Parquet
+    "number": {"columns": {"stay": "number"}},
+    "integer": {"columns": {"stay": "integer"}},
+}
 # The roles that owners of reports have too: the kind of their batch, column, target and unit.
 OWNERS = {
     "distribution": lambda name: ("ecdf", name, None, None),
@@ -136,6 +141,30 @@ def test_an_evaluation_of_a_length_of_stay_is_refused():
     model = nolook.LinearRegression(100.0).fit(frame[["x"]], frame["stay"])
     with pytest.raises(nolook.ParameterError, match="'stay' goes from"):
         nolook.evaluate(model, frame[["x"]], frame["stay"])
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_a_number_is_no_outcome_of_yes_or_no_by_its_declared_type(kind, tmp_path, cli, open_ledger):
+    table = pa.table({"x": PLACES * 1.0, "died": PLACES % 2 == 0, "stay": PLACES * 3.0 + 20})
+    place = tmp_path / "t.parquet"
+    pq.write_table(table, place)
+    opened = nolook.read_table(place, "stay", features=["x"], schema=SCHEMAS[kind])
+    model = nolook.LogisticRegression(100.0).fit(nolook.read_table(place, "died", features=["x"]))
+    nolook.save(model, tmp_path / "m.json")
+    schema = [] if SCHEMAS[kind] is None else ["--schema", tmp_path / "s.toml"]
+    (tmp_path / "s.toml").write_text(f'[columns]\nx = "number"\nstay = "{kind}"\n')
+    ledger = open_ledger()
+    judged = cli("evaluate", place, "--model", tmp_path / "m.json", "-t", "stay", "-e", "1",
+                 *schema, "--ledger", ledger.path)  # fmt: skip
+    assert (judged.status, ledger.history()) == (2, ())
+    said = "names 'stay', which is not declared to have two values"
+    assert f"--target {said}" in judged.err
+    assert "--positive 1" in judged.err
+    with pytest.raises(nolook.ParameterError, match=said):
+        nolook.evaluate(model, opened)
+    # A value that counts as 1 declares two, of a double too.
+    how = {"features": ["x"], "positive": "20", "negative": "..."}
+    nolook.evaluate(model, nolook.read_table(place, "stay", **how))
 
 
 def test_an_epsilon_that_is_not_used_is_refused():

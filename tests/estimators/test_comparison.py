@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -226,3 +227,10 @@ def test_the_difference_of_skewed_values_is_covered():
         low, high = found.to_frame().iloc[-1][["difference_low", "difference_high"]]
         covered += low <= np.exp(0.7) - np.exp(0.5) <= high
     assert covered / runs >= 0.86
+
+
+@pytest.mark.parametrize("release", [nolook.compare_groups, nolook.survival])
+def test_a_column_that_is_not_named_is_asked_for_in_one_line(release, costs_nothing):
+    table = nolook.read_table(np.ones((4, 2)))
+    for given in ((), ("x0",), (3, "x1")):
+        costs_nothing(partial(release, table, *given), "expected the name of a column")

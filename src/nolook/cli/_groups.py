@@ -19,6 +19,7 @@ _BY = {
     _BY | {"--value NAME": "The column of numbers, or a boolean."},
     about=("value", "by"),
     forms=NO_POLICY,
+    names={"features": "--value or --by"},
 )
 def compare_groups(
     release: Release,
@@ -31,7 +32,8 @@ def compare_groups(
     """Compare a value between groups: difference of means, ranks, distributions, with tests."""
     from nolook.estimators.comparison import compare_groups as release_comparison
 
-    read = partial(release.read, False, features=[value, by], categories=levels_of(categories))
+    names = [*dict.fromkeys((value, by))]
+    read = partial(release.read, False, features=names, categories=levels_of(categories))
     release.keep(release.make(release_comparison, read, value, by, relation=relation))
 
 
@@ -40,12 +42,12 @@ def compare_groups(
     "The curves' file",
     {
         "--time NAME": "The column of times.",
-        "--event NAME": "The column of events: a boolean, or two declared levels of which the "
-        "second is the event.",
+        "--event NAME": "The events: a boolean, or two declared levels, the second the event.",
         **_BY,
     },
     about=("time", "event"),
     forms=NO_POLICY,
+    names={"features": "--time, --event or --by"},
 )
 def survival(
     release: Release,
@@ -59,6 +61,6 @@ def survival(
     """Release survival curves (Kaplan-Meier) with medians and the log-rank test."""
     from nolook.estimators.survival import survival as release_curves
 
-    names = [*filter(None, (time, event, by))]
+    names = [*dict.fromkeys(filter(None, (time, event, by)))]
     read = partial(release.read, False, features=names, categories=levels_of(categories))
     release.keep(release.make(release_curves, read, time, event, by or None, relation=relation))

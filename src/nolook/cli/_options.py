@@ -177,7 +177,7 @@ def read_grid(text: str, option: str = "--grid") -> LinearGrid | LogGrid:
     """Translate thresholds; a step in percent is relative."""
     found = numbers(text.removesuffix("%"), ":")
     if len(found) != 3:
-        raise refusal(option, text, "three numbers", "for example 0:120:1")
+        raise refusal(option, text, "LOW:HIGH:STEP, three numbers", "for example 0:120:1")
     from nolook.algorithms.grids import LinearGrid, LogGrid
 
     low, high, step = found

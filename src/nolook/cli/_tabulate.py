@@ -60,6 +60,7 @@ def has_levels(release: Release, name: str, given: Container[str] = ()) -> bool:
         "--all-pairs A,B,C": "Instead: every table of two of these columns, with declared levels.",
     },
     about=("by",),
+    names={"features": "--by, --mean, --median, --share or --all-pairs"},
     forms=NO_POLICY,
 )
 def tabulate(

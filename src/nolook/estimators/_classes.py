@@ -10,11 +10,10 @@ import pyarrow.compute as pc
 from attrs import evolve
 from numpy.typing import NDArray
 
-from nolook._language import parameter_name, usage_hint
 from nolook.errors import ParameterError
 from nolook.estimators._tables import training_table, warn_of_column
 from nolook.tables import Rows, Table
-from nolook.tables.read import series_name
+from nolook.tables.read import check_classes, series_name
 from nolook.tables.source import as_text, attempt, from_target, raw_texts
 from nolook.tables.words import OTHERS, number_of, places
 
@@ -56,12 +55,7 @@ def class_table(
                 "positive class)"
             )
         table = training_table(estimator, X, y)
-        if not table.binary[-1]:
-            raise ParameterError(
-                f"{parameter_name('target')} names {table.target_name!r}, which is not declared "
-                "to have two values; expected a boolean (say which of its values counts as 1: "
-                f"{usage_hint('positive', '1')})"
-            )
+        check_classes(table, declared=True)
         return table, table_classes(table)
     if y is None:
         return training_table(estimator, X, y), np.array([0, 1])

@@ -20,7 +20,7 @@ from nolook.estimators.releasing import Progress
 from nolook.privacy.ledger import Ledger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
-from nolook.tables.read import check_probability, with_class
+from nolook.tables.read import check_classes, check_probability, with_class
 from nolook.tables.source import as_array
 
 _REAL = ("float", "double", "half")  # how names of types of fractions begin
@@ -181,4 +181,6 @@ def _positive_number(table: Table, target: object, label: float | str) -> float:
             f"pos_label is {label!r}, but a Table's target is a number; expected a number (or "
             f"none, and read_table(..., positive={label!r}))"
         )
+    if label == 1:
+        check_classes(table)
     return float(label)

@@ -13,7 +13,7 @@ from attrs import frozen
 from numpy.typing import ArrayLike
 
 from nolook._language import parameter_name
-from nolook._validation import check_epsilon
+from nolook._validation import check_epsilon, refusal
 from nolook.algorithms.group_estimates import Estimates, Groups, moments_of
 from nolook.algorithms.group_tests import Forests, PValues
 from nolook.algorithms.intervals import Measure
@@ -157,8 +157,8 @@ class GroupComparison(TableResult):
 
 def compare_groups(
     X: Table | ArrayLike,
-    value: str,
-    by: str,
+    value: str = "",
+    by: str = "",
     *,
     epsilon: float = 1.0,
     relation: str = "add-remove",
@@ -261,10 +261,12 @@ def compare_groups(
     return release(plan, lambda: coded, GroupComparison.kind, read_off, ledger, progress)
 
 
-def check_columns(table: Table, levels: Mapping[str, str], numbers: Mapping[str, str]) -> Table:
+def check_columns(table: Table, levels: Mapping[str, Any], numbers: Mapping[str, Any]) -> Table:
     """Return columns, by the parameters that name them, as codes; refuse one named twice."""
     named = {**levels, **numbers}
     for parameter, name in named.items():
+        if not isinstance(name, str) or not name:
+            raise refusal(parameter, name, "the name of a column", "for example 'age'")
         if [*named.values()].count(name) > 1:
             raise ParameterError(
                 f"{parameter_name(parameter)} names {name!r} again (name another column)"

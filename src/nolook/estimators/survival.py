@@ -132,8 +132,8 @@ class SurvivalCurve(TableResult):
 
 def survival(  # noqa: PLR0913 -- what may be asked
     X: Table | ArrayLike,
-    time: str,
-    event: str,
+    time: str = "",
+    event: str = "",
     by: str | None = None,
     *,
     epsilon: float = 1.0,

@@ -426,7 +426,25 @@ _CATEGORY = ColumnSchema("category")
 def read_classes(source: object, target: str, **how: Any) -> Table:  # noqa: ANN401
     """Open a table whose target has two classes: the numbers 1 and 0 where nothing tells others."""
     table = read_table(source, target, **how)
+    check_classes(table)
     return table if table.binary[-1] else read_table(source, target, **how | {"positive": "1"})
+
+
+def check_classes(table: Table, *, declared: bool = False) -> None:
+    """Refuse a target that types or a schema declare a number, not 1 or 0.
+
+    Integers of a file may be either, and so may all cells of a text file. If `declared`, refuse
+    any target that is not declared to have two values.
+    """
+    name, schema = str(table.target_name), table._design.schema
+    own = schema and schema.columns.get(name)
+    kind = own.type if own else "" if name in table._source.declared else table._types.get(name)
+    if not table.binary[-1] and (declared or kind == "number" or (own and kind == "integer")):
+        raise ParameterError(
+            f"{parameter_name('target')} names {name!r}, which is not declared to have two values; "
+            "expected a boolean (say which of its values counts as 1: "
+            f"{usage_hint('positive', '1')})"
+        )
 
 
 def read_scores(source: object, score: str, target: str, *words: str | None, **how: Any) -> Table:  # noqa: ANN401
@@ -466,8 +484,7 @@ def with_class(table: Table, positive: float) -> Table:
             f"the score {first!r} is a column of true and false; expected numbers (are score and "
             "target the wrong way round?)"
         )
-    binary = np.array([table.binary[0], True])
-    mark = partial(_is_positive, positive=positive)
+    mark, binary = partial(_is_positive, positive=positive), np.array([False, True])
     return table.transformed((first,), last, mark, binary, about=f"{first}, {last}")
 
 
