@@ -38,7 +38,7 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
             "picture_caption",
             target=words.target,
             omitted=MOST_SHOWN if len(found) > MOST_SHOWN else None,
-            legend=_about_intervals(model, found),
+            legend=_about_intervals(model),
         )
         change = words.phrase("changed", target=words.target, by_scale=True)
         figures = (Figure(_picture(found, change, words.no_interval), caption),)
@@ -49,7 +49,7 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
         rows = tuple(row for row, one in zip(table.rows, found, strict=True) if one in kept)
         left = phrase("model.more_columns", left=len(found) - len(kept))
         shown = evolve(table, rows=(*rows, (left,)))
-    about, in_short = _notes(model, found, selected=selected)
+    about, in_short = _notes(model, selected=selected)
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     more = [sentence("model.all_levels", names=each) for each in model.level_sets_]
     more += [sentence("model.dropped", names=left_out)] * bool(left_out)
@@ -109,13 +109,11 @@ def knows_intervals(model: PrivateModel) -> bool:
     return any(one.ends for one in model.coefficients)
 
 
-def _notes(
-    model: PrivateModel, found: tuple[Coefficient, ...], *, selected: bool
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _notes(model: PrivateModel, *, selected: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the notes on these coefficients, at length and in short."""
     known, words = knows_intervals(model), words_of(model)
     if not words.estimates_errors:
-        about = () if known else (_about_intervals(model, found),)
+        about = () if known else (_about_intervals(model),)
         return about, about
     unit, rest = model.privacy.unit, [*words.clipped()]
     if selected or model.chosen_ is not None:
@@ -149,12 +147,10 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     return Table(caption, heads, tuple(rows) or (last,), last if rows else ())
 
 
-def _about_intervals(model: PrivateModel, found: tuple[Coefficient, ...]) -> str:
+def _about_intervals(model: PrivateModel) -> str:
     estimates = words_of(model).estimates_errors
-    lines = sum(one.ends is not None for one in found)
     return phrase(
         "model.about_intervals",
         estimates_errors=estimates,
-        drawn=lines > 0 if estimates else model.coef_interval_ is not None,
-        some_missing=estimates and lines < len(found),
+        drawn=knows_intervals(model) if estimates else model.coef_interval_ is not None,
     )

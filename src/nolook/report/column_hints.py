@@ -17,14 +17,15 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
     Those that no parameter leaves out, if the features are the usual ones; numbers that are
     called as identifiers are, unless a schema declares them; and what may say whose a row is.
     """
-    schema = table._design.schema
-    declared = {} if schema is None else schema.columns
+    declared = getattr(table._design.schema, "columns", {})
     known = {"", *table._design.source_names, *declared}
     unused = [column for column in table._source.columns if column.name not in known]
-    plain = [each.name for each in table._design.features if each.levels is None]
-    numbers = [name for name in plain if name not in declared and is_identifier(name)]
+    # A byte has too few values, and is a level in many tables.
+    small = {c.name for c in table._source.columns if str(c.type).endswith(("bool", "int8"))}
+    named = {*filter(is_identifier, table._types)}.difference(declared, small)
+    numbers = [f.name for f in table._design.features if f.levels is None and f.name in named]
     units = [name for name, column in declared.items() if column.type == "identifier"]
-    units += [column.name for column in unused if is_identifier(column.name)]
+    units += sorted(named.difference(known))
     text = getattr(table._source.original, "kind", None) == CsvFile.kind
     hints = []
     if unused and by_default:
@@ -37,8 +38,7 @@ def column_hints(table: Table, *, by_default: bool) -> list[str]:
         said = phrase("before.numbers", columns=listed(numbers), leave=leave, protect=protect)
         hints.append(said)
     if units and alone:
-        several = len(units) > 1
-        protect = usage_hint("unit", "NAME" if several else units[0])
-        said = phrase("before.alone", columns=listed(units), several=several, protect=protect)
-        hints.append(said)
+        more = len(units) > 1
+        protect = usage_hint("unit", "NAME" if more else units[0])
+        hints.append(phrase("before.alone", columns=listed(units), several=more, protect=protect))
     return hints

@@ -70,8 +70,16 @@ def _point(one: Point, picture: Picture, ax: Axes) -> None:
         for limit, sign in picture.across.left(one.ends) if picture.rows else ():
             ax.plot(limit, one.up, "<>"[sign > 0], color=colour, clip_on=False)
     filled = "white" if one.sure is False else colour
-    shape = "x" if one.sure is None else "o"
-    ax.plot(one.across, one.up, shape, color=colour, markerfacecolor=filled)
+    if one.sure is None:
+        ax.text(
+            one.across,
+            one.up,
+            "  \N{MULTIPLICATION SIGN} not known",
+            color=colour,
+            verticalalignment="center",
+        )
+    else:
+        ax.plot(one.across, one.up, "o", color=colour, markerfacecolor=filled)
 
 
 def _limits(axis: Axis) -> tuple[float, float]:

@@ -24,7 +24,10 @@ _ROOM, _LAST = 0.4, 0.93  # letters along a percent of a telephone's width; shar
 
 _SAME = "; the table below holds the same numbers"
 _CIRCLE = Markup('<circle cx="{}" cy="{}" r="4.5"/>')
-_CROSS = Markup('<svg x="{}" y="{}" overflow="visible"><path d="M-4 -4L4 4M-4 4L4 -4"/></svg>')
+# In words too: at 0 it would be read as 0.
+_CROSS = Markup(
+    '<text class="tick" x="{}" y="{}" dx="8" dy="4">\N{MULTIPLICATION SIGN} not known</text>'
+)
 # Where an interval would leave the picture.
 _ARROW = Markup(
     '<svg class="arrow" x="{}" y="{}" overflow="visible">'
