@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -86,14 +87,29 @@ def test_a_column_of_a_use_has_a_name(use, name):
             nolook.read_table(np.ones((3, 3)), schema=schema, **{use: name})
 
 
-def test_what_is_not_a_ledger_is_refused_with_the_way_to_open_one(tmp_path):
+def test_what_is_not_a_ledger_is_refused_with_the_way_to_name_one(tmp_path):
     X = np.arange(20.0).reshape(-1, 2)
-    for ledger, opened in (("a.ledger", "a.ledger"), (3, "people.ledger")):
-        words = f"ledger is {ledger!r}; expected a Ledger (for example nolook.Ledger({opened!r}))"
-        with pytest.raises(ParameterError, match=re.escape(words)):
-            nolook.LinearRegression(1.0).fit(X, X[:, 0], ledger=ledger)
-        with pytest.raises(ParameterError, match=re.escape(words)):
-            nolook.QuantileScaler(1.0).fit(X).report(tmp_path / "r.html", ledger=ledger)
+    words = "ledger is 3; expected a Ledger or its path (for example 'people.ledger')"
+    with pytest.raises(ParameterError, match=re.escape(words)):
+        nolook.LinearRegression(1.0).fit(X, X[:, 0], ledger=3)
+    with pytest.raises(ParameterError, match=re.escape(words)):
+        nolook.QuantileScaler(1.0).fit(X).report(tmp_path / "r.html", ledger=3)
+    with pytest.raises(nolook.LedgerError, match="is not a file"):
+        nolook.LinearRegression(1.0).fit(X, X[:, 0], ledger=tmp_path / "none.ledger")
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_ledger_may_be_named_by_its_path(tmp_path, kind):
+    path, X = tmp_path / "people.ledger", np.arange(200.0).reshape(-1, 2)
+    nolook.Ledger.create(path, nolook.Budget(2.0, 1e-4), name="people").close()
+    found = nolook.describe(X, epsilon=0.5, ledger=kind(path))
+    nolook.LinearRegression(0.5).fit(X, X[:, 0], ledger=kind(path))
+    with nolook.Ledger(path) as ledger:
+        assert [entry.state for entry in ledger.history()] == ["complete"] * 2
+    found.report(tmp_path / "page.html", ledger=kind(path))
+    assert "people" in (tmp_path / "page.html").read_text("utf-8")
+    with pytest.raises(nolook.BudgetExceededError):
+        nolook.describe(X, epsilon=9.0, ledger=kind(path))
 
 
 def test_a_series_in_place_of_a_frame_is_named():

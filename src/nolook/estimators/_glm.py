@@ -18,7 +18,7 @@ from nolook.estimators._docstrings import complete_docstring
 from nolook.estimators._parameters import fitted
 from nolook.estimators.base import PrivateModel
 from nolook.estimators.releasing import Progress
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.tables import Rows, Table
 from nolook.tables.words import Categories
 
@@ -54,7 +54,7 @@ class GeneralisedLinearModel(PrivateModel):
         sample_weight: ArrayLike | None = None,
         *,
         categories: Categories | None = None,
-        ledger: Ledger | None = None,
+        ledger: AnyLedger = None,
         progress: Progress | None = None,
     ) -> Self:
         """Charge the ledger, read the table, and keep what is released.

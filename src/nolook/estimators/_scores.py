@@ -17,7 +17,7 @@ from nolook.estimators._finding import PrivateFinding
 from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.tables import Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
 from nolook.tables.read import check_classes, check_probability, with_class
@@ -62,7 +62,7 @@ class ScoredEstimator(PrivateFinding):
         *,
         y_true: object = None,
         y_score: ArrayLike | None = None,
-        ledger: Ledger | None = None,
+        ledger: AnyLedger = None,
         progress: Progress | None = None,
     ) -> Self:
         """Charge the ledger, read scores and target, and keep what is released.

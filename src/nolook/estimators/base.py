@@ -31,7 +31,7 @@ from nolook.kernels.moments import squared_norms
 from nolook.kernels.row_products import row_products
 from nolook.privacy.accounting import whole_mu
 from nolook.privacy.guarantee import DEFAULT_DELTA, PrivacyGuarantee
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan, Release
 from nolook.tables import Rows, Table
 
@@ -145,7 +145,7 @@ class PrivateEstimator(Declared, Result):
         X: Table | ArrayLike,
         y: ArrayLike | None = None,
         *,
-        ledger: Ledger | None = None,
+        ledger: AnyLedger = None,
         progress: Progress | None = None,
     ) -> Self:
         """Charge the ledger, read the table, and keep what is released.
@@ -156,7 +156,7 @@ class PrivateEstimator(Declared, Result):
             A `Table` from :func:`nolook.read_table` is read in bounded memory, as often as needed.
         y : array of shape (n_samples,), optional
             The target; left out if X is a `Table`, or if the estimator needs none.
-        ledger : Ledger, optional
+        ledger : Ledger or path-like, optional
             Charged before the data are read.
         progress : callable, optional
             Called with a step's name, the number of steps done and how many there are at most.
@@ -178,7 +178,7 @@ class PrivateEstimator(Declared, Result):
         """
         return self._fit(X, y, ledger, progress)
 
-    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+    def _fit(self, X: object, y: object, ledger: AnyLedger, progress: Progress | None) -> Self:
         plan = self.plan()
         warn_of_caller()
         with self._all_or_nothing():
@@ -308,7 +308,7 @@ class PrivateModel(PrivateEstimator):
     failed_: bool = fitted(False)
     detected_: bool = fitted(True)
 
-    def _fit(self, X: object, y: object, ledger: Ledger | None, progress: Progress | None) -> Self:
+    def _fit(self, X: object, y: object, ledger: AnyLedger, progress: Progress | None) -> Self:
         super()._fit(X, y, ledger, progress)
         known = getattr(self, f"{self._gain}_interval_", None)
         if not self.detected_:

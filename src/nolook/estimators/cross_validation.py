@@ -24,7 +24,7 @@ from nolook.privacy import accounting
 from nolook.privacy.accounting import gaussian_part, in_sequence, whole_mu
 from nolook.privacy.budgets import with_room
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, Event, GaussianEvent
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.noise import ByteSource
 from nolook.privacy.release import OnStep, Plan, for_rows_per_unit
 from nolook.tables import Table
@@ -125,7 +125,7 @@ def cross_validate(  # noqa: PLR0913 -- all but three by keyword
     folds: int = 5,
     epsilon: float = 1.0,
     delta: float = DEFAULT_DELTA,
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> CrossValidation:

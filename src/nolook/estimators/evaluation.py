@@ -22,7 +22,7 @@ from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import Measure, TableResult
 from nolook.estimators.roc import ROCCurve
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.design import DEFAULT_MISSING
@@ -111,7 +111,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
     pos_label: float | str | None = None,
     groups: int = 10,
     other_rows: bool = False,
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Evaluation:

@@ -19,7 +19,7 @@ from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 
@@ -88,7 +88,7 @@ def quantiles(
     epsilon: float = 1.0,
     delta: float = 0.0,
     grids: Mapping[str, AnyGrid] | None = None,
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Quantiles:

@@ -21,7 +21,7 @@ from nolook.algorithms.scaling import NoisyCount
 from nolook.algorithms.weights import weighted
 from nolook.errors import ParameterError, WeakPrivacyWarning
 from nolook.privacy.guarantee import PrivacyGuarantee
-from nolook.privacy.ledger import Ledger, ReleaseDetails, charge, require
+from nolook.privacy.ledger import AnyLedger, ReleaseDetails, charge, require
 from nolook.privacy.noise import byte_source
 from nolook.privacy.release import OnStep, Plan, Release, for_unit
 from nolook.tables import Table
@@ -75,7 +75,7 @@ def release(
     open_rows: Callable[[], Table],
     purpose: str,
     store: Callable[[_Released, PrivacyGuarantee], _Stored],
-    ledger: Ledger | None,
+    ledger: AnyLedger,
     progress: Progress | None,
 ) -> _Stored:
     """Check, charge, read, run and store, in this order; nothing else in the package charges a fit.

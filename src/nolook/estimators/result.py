@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from nolook.algorithms.scaling import NoisyCount
     from nolook.privacy.guarantee import PrivacyGuarantee
-    from nolook.privacy.ledger import Ledger
+    from nolook.privacy.ledger import AnyLedger
 
 __all__ = [
     "Coefficient",
@@ -249,7 +249,7 @@ class Result:
         return import_module(_SHOWN).plot(self, ax)
 
     def report(
-        self, path: str | os.PathLike[str], *, ledger: Ledger | None = None, title: str = ""
+        self, path: str | os.PathLike[str], *, ledger: AnyLedger = None, title: str = ""
     ) -> None:
         """Write the report: one HTML page that loads nothing and may be shown to anyone.
 
@@ -257,7 +257,7 @@ class Result:
         ----------
         path : path-like
             The page; an existing file is replaced.
-        ledger : Ledger, optional
+        ledger : Ledger or path-like, optional
             The ledger of the table: the page then shows what is left of it.
         title : str, optional
             The page's title; by default the kind of release.

@@ -33,7 +33,7 @@ from nolook.estimators._checks import as_table, check_budget, check_relation, ch
 from nolook.estimators.releasing import Progress, release
 from nolook.estimators.tabulated import Description, Measured, Tabulation
 from nolook.privacy.guarantee import DEFAULT_DELTA, Budget, PrivacyGuarantee, PureEvent, Relation
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.design import Columns as SourceColumns
@@ -216,7 +216,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     epsilon: float = 1.0,
     delta: float = DEFAULT_DELTA,
     relation: str = "add-remove",
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Tabulation:
@@ -333,7 +333,7 @@ def describe(
     *,
     epsilon: float = 1.0,
     delta: float = DEFAULT_DELTA,
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> Description:
@@ -396,7 +396,7 @@ def _released(
     table: Table,
     budget: Budget,
     relation: Relation,
-    ledger: Ledger | None,
+    ledger: AnyLedger,
     progress: Progress | None,
     random_state: int | None,
 ) -> _Kind:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self, get_args
+from typing import Any, Self, TypeAlias, get_args
 
 from attrs import evolve
 
@@ -46,16 +46,20 @@ from nolook.privacy.ledger_entries import (
 
 __all__ = [
     "Amount",
+    "AnyLedger",
     "Ledger",
     "LedgerEntry",
     "ReleaseDetails",
     "Reservation",
     "amount_text",
     "charge",
-    "check_ledger",
     "check_line",
+    "open_ledger",
     "require",
 ]
+
+#: A ledger, the path of its file, or neither.
+AnyLedger: TypeAlias = "Ledger | str | os.PathLike[str] | None"
 
 _EXAMPLE = "people.ledger"
 
@@ -373,31 +377,35 @@ class Ledger:
         return len(states) >= entry and states[entry - 1] != "refunded"
 
 
-def check_ledger(ledger: object) -> Ledger:
-    """Return a ledger; anything else, such as the path of its file, is refused."""
-    if isinstance(ledger, Ledger):
-        return ledger
-    path = ledger if isinstance(ledger, str) else _EXAMPLE
-    raise refusal("ledger", ledger, "a Ledger", f"for example nolook.Ledger({path!r})")
+@contextmanager
+def open_ledger(ledger: AnyLedger) -> Iterator[Ledger]:
+    """Yield a ledger; one that is named by the path of its file is open within the block only."""
+    if isinstance(ledger, str | os.PathLike):
+        with Ledger(ledger) as opened:
+            yield opened
+        return
+    if not isinstance(ledger, Ledger):
+        raise refusal("ledger", ledger, "a Ledger or its path", f"for example {_EXAMPLE!r}")
+    yield ledger
 
 
-def require(ledger: Ledger | None, guarantee: PrivacyGuarantee, unit: Unit | None = None) -> None:
+def require(ledger: AnyLedger, guarantee: PrivacyGuarantee, unit: Unit | None = None) -> None:
     """Refuse what :func:`charge` would; `unit` is what is protected, once the table has said so."""
     if ledger is None:
         return
-    check_ledger(ledger)
-    if not guarantee.private:
-        raise ParameterError(
-            "the result would not be private, so it cannot be charged to a ledger (leave "
-            "out random_state and settings meant for reproduction only)"
-        )
-    words = None if unit is None else unit.in_words()
-    ledger.require(guarantee.budget, relation=guarantee.relation, unit=words)
+    with open_ledger(ledger) as opened:
+        if not guarantee.private:
+            raise ParameterError(
+                "the result would not be private, so it cannot be charged to a ledger (leave "
+                "out random_state and settings meant for reproduction only)"
+            )
+        words = None if unit is None else unit.in_words()
+        opened.require(guarantee.budget, relation=guarantee.relation, unit=words)
 
 
 @contextmanager
 def charge(
-    ledger: Ledger | None,
+    ledger: AnyLedger,
     guarantee: PrivacyGuarantee,
     description: str,
     details: ReleaseDetails | None = None,
@@ -412,13 +420,14 @@ def charge(
         yield
         return
     details = evolve(details or ReleaseDetails(), unit=guarantee.unit.in_words())
-    reservation = ledger.reserve(
-        guarantee.budget, relation=guarantee.relation, description=description, details=details
-    )
-    yield
-    try:
-        reservation.complete()
-    except LedgerError:
-        # The release is paid for: withhold it only if the charge is no longer in the file.
-        if not reservation.charged():
-            raise
+    with open_ledger(ledger) as opened:
+        reservation = opened.reserve(
+            guarantee.budget, relation=guarantee.relation, description=description, details=details
+        )
+        yield
+        try:
+            reservation.complete()
+        except LedgerError:
+            # The release is paid for: withhold it only if the charge is no longer in the file.
+            if not reservation.charged():
+                raise

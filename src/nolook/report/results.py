@@ -16,7 +16,7 @@ from nolook.errors import ParameterError
 from nolook.estimators.result import Result, Summary
 from nolook.formats.files import write_text
 from nolook.formats.model_file import from_dict, to_dict
-from nolook.privacy.ledger import Ledger, check_ledger
+from nolook.privacy.ledger import AnyLedger, open_ledger
 from nolook.report.findings import Findings
 from nolook.report.ledger_status import UNKNOWN, LedgerStatus
 from nolook.report.page import render_page
@@ -101,9 +101,12 @@ def plot(release: Result, ax: Any = None) -> Any:  # noqa: ANN401 -- matplotlib'
 
 
 def report(
-    release: Result, path: str | os.PathLike[str], ledger: Ledger | None = None, title: str = ""
+    release: Result, path: str | os.PathLike[str], ledger: AnyLedger = None, title: str = ""
 ) -> None:
     """Write the page of a release."""
-    status = UNKNOWN if ledger is None else LedgerStatus.of(check_ledger(ledger))
+    status = UNKNOWN
+    if ledger is not None:
+        with open_ledger(ledger) as opened:
+            status = LedgerStatus.of(opened)
     page = render_page(evolve(release.content(), title=title), status)
     write_text(check_path(path, "report.html"), page)
