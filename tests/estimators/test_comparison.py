@@ -56,6 +56,30 @@ def test_groups_are_compared_with_the_first_as_without_privacy():
     assert abs(frame["values"]["C"] - len(rows["C"])) < 60
 
 
+@pytest.mark.parametrize(
+    "where", ["arm in (A, B)", "arm != C", ["arm in (A, B, C)", "arm not in (c)"]]
+)
+def test_a_group_that_a_condition_excludes_is_not_compared(where):
+    found = nolook.compare_groups(opened(where=where), "cost", "arm", epsilon=8.0, random_state=0)
+    assert found.groups == ("A", "B")
+    assert found.p_value == 0.001
+    assert "too few" not in found.summary().text
+    curves = nolook.survival(opened(where=where), "cost", "dead", "arm", epsilon=8.0)
+    assert curves.groups == ("A", "B")
+
+
+def test_levels_that_are_numbers_are_excluded_as_numbers(tmp_path):
+    rows = patients().assign(arm=lambda frame: frame.arm.map({"A": 1.0, "B": 2.5, "C": 10.0}))
+    options = {"features": ["arm", "cost"], "categories": {"arm": ["1", "2.5", "10"]}}
+    table = nolook.read_table(rows, False, where="arm in (2.50, 10)", **options)
+    found = nolook.compare_groups(table, "cost", "arm", epsilon=8.0, random_state=0)
+    assert found.groups == ("2.5", "10")
+    nolook.save(found, tmp_path / "found.json")
+    assert nolook.load(tmp_path / "found.json").groups == found.groups
+    with pytest.raises(nolook.ParameterError, match="1 declared levels in use; expected 2"):
+        nolook.compare_groups(opened(where="arm = A"), "cost", "arm")
+
+
 def test_a_boolean_is_compared_by_its_shares():
     found = nolook.compare_groups(opened(), "dead", "arm", epsilon=8.0, random_state=0)
     shares = patients().groupby("arm").dead.mean()

@@ -24,10 +24,11 @@ from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.estimators.tabulation import coded_columns
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.design import declared_labels
+from nolook.tables.views import with_levels_in_use
 
 __all__ = ["SHARED", "GroupComparison", "Pair", "check_columns", "compare_groups", "known_levels"]
 
@@ -162,7 +163,7 @@ def compare_groups(
     *,
     epsilon: float = 1.0,
     relation: str = "add-remove",
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> GroupComparison:
@@ -187,7 +188,8 @@ def compare_groups(
         A column of numbers, or a boolean.
     by : str
         A column with at most 20 declared levels (:func:`nolook.read_table`), or a boolean. All
-        groups are compared with the first level. Rows with other values are not compared.
+        groups are compared with the first level. Rows with other values are not compared, nor are
+        levels that the conditions on the table's rows exclude.
     epsilon : float, default=1.0
         Privacy loss, above 0.
     relation : {"add-remove", "replace"}, default="add-remove"
@@ -234,7 +236,7 @@ def compare_groups(
     0.001
     """
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
-    table = as_table(X)
+    table = with_levels_in_use(as_table(X), by)
     coded = check_columns(table, {"by": by}, {"value": value})
     planned = tabulation(budget, relation, [(0,)], [(0,)], [1], [1], tests=True)
     labels = coded.code_labels[0] or ()
@@ -279,7 +281,7 @@ def known_levels(labels: tuple[str, ...], parameter: str) -> tuple[str, ...]:
     known = declared_labels(labels)
     if not 2 <= len(known) <= _MOST_GROUPS:
         raise ParameterError(
-            f"{parameter_name(parameter)} has {len(known)} declared levels; expected 2 to "
-            f"{_MOST_GROUPS}"
+            f"{parameter_name(parameter)} has {len(known)} declared levels in use; expected 2 "
+            f"to {_MOST_GROUPS}"
         )
     return known

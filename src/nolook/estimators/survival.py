@@ -20,9 +20,10 @@ from nolook.estimators.comparison import check_columns, known_levels
 from nolook.estimators.releasing import Progress, release
 from nolook.estimators.result import TableResult
 from nolook.privacy.guarantee import Budget, PrivacyGuarantee
-from nolook.privacy.ledger import Ledger
+from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
+from nolook.tables.views import with_levels_in_use
 
 __all__ = ["SurvivalCurve", "survival"]
 
@@ -138,7 +139,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
     *,
     epsilon: float = 1.0,
     relation: str = "add-remove",
-    ledger: Ledger | None = None,
+    ledger: AnyLedger = None,
     progress: Progress | None = None,
     random_state: int | None = None,
 ) -> SurvivalCurve:
@@ -207,7 +208,7 @@ def survival(  # noqa: PLR0913 -- what may be asked
     True
     """
     budget, relation = Budget(check_epsilon(epsilon)), check_relation(relation)
-    table = as_table(X)
+    table = with_levels_in_use(as_table(X), by)
     levels = {"event": event} if by is None else {"by": by, "event": event}
     coded = check_columns(table, levels, {"time": time})
     labels = [each or () for each in coded.code_labels]
@@ -225,9 +226,8 @@ def survival(  # noqa: PLR0913 -- what may be asked
         values = released.values[place]
         codes = [() if by is None else (code,) for code in range(len(groups))]
         forests = tuple(values.of(dimensions, (*code, seen)) for code in codes for seen in (1, 0))
-        own = time, event, events[1], by, groups, coded.whole[place]
         return SurvivalCurve(
-            *own,
+            *(time, event, events[1], by, groups, coded.whole[place]),
             Forests(values.points, forests),
             rows=released.rows.totals(guarantee.unit),
             privacy=guarantee,

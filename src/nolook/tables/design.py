@@ -73,11 +73,8 @@ class Feature:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the numbers this column gives."""
-        if self.levels is None or self.coded:
-            return (self.name,)
-        return tuple(
-            f"{self.name}={OTHERS if level is None else level}" for level in self.levels[1:]
-        )
+        marks = (OTHERS if level is None else level for level in (self.levels or ())[1:])
+        return (self.name,) if self.is_number else tuple(f"{self.name}={each}" for each in marks)
 
     def fill(self, column: Any, missing: str, out: Matrix) -> None:  # noqa: ANN401
         """Write the numbers of the column's cells, of shape (names, rows)."""

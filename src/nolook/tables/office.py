@@ -231,8 +231,7 @@ class StatisticsFile(_OnceFile):
             return TEXT
         if dates := self._dates[name]:
             return dates[2]
-        whole = stored.startswith("int") or name in self._codes
-        return pa.int64() if whole else pa.float64()
+        return pa.int64() if stored.startswith("int") or name in self._codes else pa.float64()
 
     def _rows(self) -> Iterator[Any]:
         names = [column.name for column in self.columns]

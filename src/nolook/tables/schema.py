@@ -118,9 +118,7 @@ def _setting(
     def checked(value: object) -> object:
         if value is None and (default is None or name == "quote"):
             return None
-        if isinstance(check, tuple):
-            return check_choice(name, value, check)
-        return check(value, name)
+        return check_choice(name, value, check) if isinstance(check, tuple) else check(value, name)
 
     return field(default=default, converter=checked)
 

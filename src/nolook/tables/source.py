@@ -339,8 +339,7 @@ def _cast(values: NDArray[Any], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _floats(cells: NDArray[Any]) -> Array:
     """Return numbers and booleans as float64, infinite beyond every double; other objects NaN."""
     if cells.dtype.kind == "O" and cells.ndim:
-        floats = np.fromiter(map(_float, cells.flat), np.float64, cells.size)
-        return floats.reshape(cells.shape)
+        return np.fromiter(map(_float, cells.flat), np.float64, cells.size).reshape(cells.shape)
     if cells.dtype.kind not in "biuf":
         raise TypeError
     return _cast(cells, np.dtype(np.float64))

@@ -1,18 +1,20 @@
-"""Tables made of a table: its folds, and its rows with levels that a release has found."""
+"""Tables made of a table: its folds, and its rows with other levels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import compress
 from typing import TypeAlias, cast
 
+import pyarrow as pa
 from attrs import evolve
 
 from nolook._arrays import Bytes, Integers
-from nolook.tables.source import changed
+from nolook.tables.source import TEXT, changed
 from nolook.tables.table import Table
 from nolook.tables.words import GAP, OTHERS, Vocabulary
 
-__all__ = ["folds_of", "with_levels"]
+__all__ = ["folds_of", "with_levels", "with_levels_in_use"]
 
 #: Gives so many numbers of folds.
 Numbers: TypeAlias = Callable[[int], Bytes]
@@ -49,3 +51,18 @@ def with_levels(table: Table, shown: Mapping[int, Integers]) -> Table:
     design = evolve(table._design, features=tuple(features))
     run = evolve(table._run, kept={}, held=[])  # what it keeps are other codes
     return changed(table, _design=design, code_labels=design.code_labels, _run=run)
+
+
+def with_levels_in_use(table: Table, name: str | None) -> Table:
+    """Return a table without the levels of a column that the conditions on its rows exclude.
+
+    Conditions and levels are declared; no cell is read.
+    """
+    features = list(table._design.features)
+    for tested, test in table._source.tests:
+        for place, each in enumerate(features):
+            if each.levels and each.name == tested == name:
+                met = test(pa.array(each.levels, TEXT)).to_pylist()
+                features[place] = evolve(each, levels=tuple(compress(each.levels, met)))
+    design = evolve(table._design, features=tuple(features))
+    return Table(table._source, design, table._run.threads)

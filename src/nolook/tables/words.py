@@ -122,8 +122,7 @@ def by_word(convert: Callable[[Any], Any], cells: Any) -> Any:  # noqa: ANN401
 
 def same(word: str, *others: str) -> bool:
     """Tell whether a cell of one word is one of other words, each by itself."""
-    cell = pa.array([word], TEXT)
-    return any(places(cell, [other])[0].is_valid for other in others)
+    return any(places(pa.array([word], TEXT), [other])[0].is_valid for other in others)
 
 
 def fits(word: str, kind: str) -> bool:
