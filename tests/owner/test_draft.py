@@ -399,6 +399,49 @@ def test_words_that_differ_in_letter_case_are_offered_once_as_most_rows_have_the
     assert "a: some differ only in case (ignored but in identifiers) or in blanks." in made.found
 
 
+SHORT = 'a: a level may abbreviate another (merge = { LEVEL = ["OTHER"] } if so).'
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["Chir.", "Chirurgie", "Innere"], True),
+        (["Inn. Med.", "Innere Medizin"], True),
+        (["m", "w", "weiblich"], True),
+        (["I", "II", "III", "IV"], False),
+        (["1. Quartal", "10. Quartal"], False),
+        (["A", "B", "AB"], False),
+        (["Innere", "Innere Medizin"], False),
+    ],
+)
+def test_levels_that_may_abbreviate_others_are_mentioned(tmp_path, words, said):
+    rows = "".join(f"{word},{i}.5\n" for i, word in enumerate(words * 20))
+    (tmp_path / "t.csv").write_text("a,b\n" + rows, "utf-8")
+    made = draft_schema(tmp_path / "t.csv")
+    assert (SHORT in made.found) == said
+    assert not any(word in made.text for word in words if len(word) > 3)
+
+
+@pytest.mark.parametrize("longer", [0, 1])
+def test_consequences_of_an_outcome_are_drafted_as_no_features_or_asked_about(tmp_path, longer):
+    random = np.random.default_rng(0)
+    start, days = random.integers(0, 900, 400), random.integers(1, 40, 400)
+    first = np.datetime64("2021-01-01")
+    cost, age = 300.0 * days + random.normal(0, 900, 400), random.normal(60, 9, 400)
+    columns = first + start, first + start + days - longer, days, cost, age
+    rows = "".join(f"{a},{b},{c},{d:.2f},{e:.1f}\n" for a, b, c, d, e in zip(*columns, strict=True))
+    (tmp_path / "t.csv").write_text("admitted,discharged,days,cost,age\n" + rows)
+    made = draft_schema(tmp_path / "t.csv", "days")
+    uses = {name: each.get("use") for name, each in made.content["columns"].items()}
+    assert uses == {
+        "admitted": None, "discharged": "nothing", "days": "target", "cost": None, "age": None
+    }  # fmt: skip
+    assert 'Known only after days? If so, use = "nothing": admitted, cost.' in made.found
+    made = draft_schema(tmp_path / "t.csv")
+    asked = 'Known only after the outcome? If so, use = "nothing": admitted, discharged.'
+    assert asked in made.found
+
+
 def test_numbers_that_may_be_weights_or_codes_are_named(tmp_path):
     rows = "".join(f"{1 + i % 3},{1 + i % 2},{i % 7}\n" for i in range(300))
     (tmp_path / "t.csv").write_text("pweight,sex,age\n" + rows, "utf-8")

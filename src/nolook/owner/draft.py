@@ -200,8 +200,7 @@ def _written(place: Place, by_folder: dict[str, Any], target: str | None) -> Dra
     if not named or not _are_names(names):
         raise TableError(
             f"the first line of {place.name} has a name that is empty, a number or a duplicate; "
-            "expected the columns' names (write a schema by hand, with header = false if the "
-            "first line is a row)"
+            "expected the columns' names (header = false in a schema by hand if it is a row)"
         )
     cells = _sample(opened, named)
     columns = {name: trimmed(cells.get(name, pa.array([], TEXT))) for name in named}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,12 @@ _NOTHING = (
     r"|ukendt|nieznany|brak|brak danych)$"
 )
 #: With fewer rows nothing can be told from how often values repeat.
-LEAST_ROWS, _FEW_ROWS, _MOST_CLASSES = 20, 200, 10
+LEAST_ROWS, _FEW_ROWS, _MOST_CLASSES, _CLOSE = 20, 200, 10, 0.6
 _NUMBERS, _UNUSED = ("number", "integer"), ("identifier", "text", "nothing")
 # Words of categories that may say nothing: those above, and codes.
 _ODD = re.compile(rf"{_NOTHING}|-?([789])\1*")
+# A word with a point, or one letter, and later one that it begins.
+_SHORT = re.compile(r"(?ims)^([^\W\d_]+)\..*^\1\w|^([^\W\d_])$.*^\2\w{3}")
 # Names of numbers that may be survey weights or codes.
 _UNSURE = re.compile(r"[a-z]?weights?|w|gewicht|sex|gender|geschlecht")
 # Names of what many rows have in common; numbers of these are codes, if there are many of them.
@@ -71,6 +74,12 @@ class Sample:
     target: str | None
 
     @property
+    def dates(self) -> list[str]:
+        """The features that are dates."""
+        own = (name for name in self.features if name in self.cells)
+        return [name for name in own if self.columns[name]["type"] in {"date", "datetime"}]
+
+    @property
     def features(self) -> list[str]:
         """The columns, except the target, that are not set aside so far."""
         uses = {name: each.get("use", each["type"]) for name, each in self.columns.items()}
@@ -91,13 +100,8 @@ def look(found: Sample) -> Iterator[str]:
         if name != target and columns[name]["type"] != "boolean" and _counts(values):
             columns[name] = {"type": "identifier"}
             yield f"{name} numbers the rows, or is their order: it is not a feature."
-    marks = [
-        name
-        for name, values in numbers.items()
-        if columns[name]["type"] in _NUMBERS
-        and _known(values) == [0.0, 1.0]
-        and (name == target or len(values) >= _FEW_ROWS)
-    ]
+    many = [n for n, own in numbers.items() if n == target or len(own) >= _FEW_ROWS]
+    marks = [n for n in many if columns[n]["type"] in _NUMBERS and _known(numbers[n]) == [0.0, 1.0]]
     if marks:
         columns |= {n: {"type": "boolean", "true": ["1"], "false": ["0"]} for n in marks}
         yield f"0 or 1 in all sampled rows: {listed(marks)} (drafted as yes or no)."
@@ -108,16 +112,13 @@ def look(found: Sample) -> Iterator[str]:
         yield f"Features once they have levels: {listed(bare)}."
     yield from _written_oddly(found)
     yield from _missing_often(found)
-    alone = [
-        name
-        for name in found.features
-        if len(_known(numbers[name]) if name in numbers else written.get(name, ())) == 1
-        and len(found.cells[name]) >= LEAST_ROWS
-    ]
+    known = {n: _known(numbers[n]) if n in numbers else written.get(n, ()) for n in found.features}
+    alone = [n for n, own in known.items() if len(own) == 1 and len(found.cells[n]) >= LEAST_ROWS]
     if alone:
         columns |= {name: columns[name] | {"use": "nothing"} for name in alone}
         yield f"Only one value in the sampled rows: {listed(alone)}. Drafted as not used."
     yield from _followers(found)
+    yield from _known_late(found)
 
 
 def _identifiers(found: Sample) -> Iterator[str]:
@@ -128,10 +129,7 @@ def _identifiers(found: Sample) -> Iterator[str]:
     usual = [name for name in found.features if columns[name]["type"] in _NUMBERS]
     if groups := [n for n in usual if n in found.numbers and _are_codes(n, found.numbers[n])]:
         columns |= {name: {"type": "identifier"} for name in groups}
-        yield (
-            f"Codes of groups by name and values, not features: {listed(groups)}. To protect all "
-            'rows of a group together: use = "unit".'
-        )
+        yield f'Codes of groups, not features: {listed(groups)}. To protect groups: use = "unit".'
 
 
 def _missing_often(found: Sample) -> Iterator[str]:
@@ -140,19 +138,11 @@ def _missing_often(found: Sample) -> Iterator[str]:
     shares = {name: _missing(cells[name], numbers.get(name)) for name in columns if name in cells}
     if some := [f"{name} {100 * share:.0f} %" for name, share in shares.items() if share >= 0.01]:
         yield f"Missing in the sampled rows: {listed(some)}."
-    mostly = [
-        name
-        for name in found.features
-        if shares.get(name, 0.0) >= 0.5
-        and len(cells[name]) >= LEAST_ROWS
-        and columns[name]["type"] != "category"
-    ]
+    half = [name for name in found.features if shares.get(name, 0.0) >= 0.5]
+    mostly = [n for n in half if len(cells[n]) >= LEAST_ROWS and columns[n]["type"] != "category"]
     if mostly:
         columns |= {name: columns[name] | {"use": "nothing"} for name in mostly}
-        yield (
-            f"Missing in half of the rows or more: {listed(mostly)}. Drafted as not used, since a "
-            "row without a value is left out."
-        )
+        yield f"Missing in half of the rows or more: {listed(mostly)}. Drafted as not used."
 
 
 def _written_oddly(found: Sample) -> Iterator[str]:
@@ -163,6 +153,8 @@ def _written_oddly(found: Sample) -> Iterator[str]:
             yield f"{name}: {listed(drafted)} may stand for a missing value (drafted so)."
         if settings["type"] == "category" and (words := [*filter(_ODD.fullmatch, own)]):
             yield f"{name}: {listed(words)} may stand for a missing value (missing = [...] if so)."
+        if settings["type"] == "category" and _SHORT.search("\n".join(sorted(own, key=str.lower))):
+            yield f'{name}: a level may abbreviate another (merge = {{ LEVEL = ["OTHER"] }} if so).'
         other = str(settings.get("pattern", "")).translate({ord("d"): "m", ord("m"): "d"})
         swapped = {**settings, "pattern": other}
         if other in (*DATES, *TIMES) and share(found.cells[name], swapped) == 1:
@@ -212,23 +204,37 @@ def _followers(found: Sample) -> Iterator[str]:
             alike.setdefault(min(ranks.tobytes(), back.tobytes()), []).append(name)
     for names in alike.values():
         if len(names) > 1 and target not in names:
-            yield (
-                f"{listed(names)} rise and fall together in all sampled rows: if one is the "
-                "target, the others are not features."
-            )
+            yield f"{listed(names)} rise and fall together: if one is the target, drop the others."
     if target is None:
         return
     columns[target] |= {} if columns[target]["type"] == "category" else {"use": "target"}
     same = next((names for names in alike.values() if target in names), [])
     others = [n for n in codes if n != target and columns[n].get("use") != "nothing"]
-    after = [n for n in others if n in same or _follows(codes[n], codes[target])]
+    after = [n for n in others if n in same or _follows(codes[n], codes[target])] + _ends(found)
     for name in after:
         columns[name]["use"] = "nothing"
     if after:
-        yield (
-            f"{listed(after)} may follow from {target}, in all sampled rows: drafted as no "
-            "features."
-        )
+        yield f"{listed(after)} may follow from {target}: drafted as no features."
+
+
+def _ends(found: Sample) -> list[str]:
+    """Return the dates that mostly are as many days after another one as the target says."""
+    values = found.numbers.get(str(found.target), np.full(1, np.nan))
+    days = [np.asarray(converted(found.cells[n], found.columns[n]), float) for n in found.dates]
+    after = (any(2 * np.sum(abs(b - a - values) <= 1) > len(b) for a in days) for b in days)
+    return [*compress(found.dates, after)] if len(_known(values)) > _MOST_CLASSES else []
+
+
+def _known_late(found: Sample) -> Iterator[str]:
+    """Ask about dates, and numbers that mostly rise or fall with the target."""
+    late, outcome = found.dates, found.target or "the outcome"
+    known = [name for name in found.features if name in found.numbers]
+    if outcome in found.numbers and len(found.cells[outcome]) >= LEAST_ROWS:
+        ranks = [_codes(None, found.numbers[name]) for name in (outcome, *known)]
+        with np.errstate(all="ignore"):
+            late += compress(known, abs(np.atleast_2d(np.corrcoef(ranks))[0, 1:]) > _CLOSE)
+    if late:
+        yield f'Known only after {outcome}? If so, use = "nothing": {listed(late)}.'
 
 
 def _codes(cells: Any, values: Vector | None) -> Places:  # noqa: ANN401
