@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import closing
+from html import escape
 from itertools import product
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import httpx
 import pytest
 
 import nolook
+from nolook.report.findings import plain
 from tests.app.served import Server, ended, prepare, server, write_table
 from tests.report.command import run
 
@@ -189,8 +191,11 @@ def test_a_release_from_the_form_to_its_files_and_a_script_that_makes_it_again(
 ):
     address = asked(caller, COUNTS)
     page = ended(caller, address)
+    headline = nolook.load(home / "people.nolook" / f"{address.rpartition('/')[2]}.json").content()
+    assert all(escape(plain(line)) in page for line in headline.conclusion)
     assert "See the release" in page
     name = address.rpartition("/")[2]
+    assert name in (home / "people.nolook" / "session.sh").read_text()  # no other page was seen
     report = caller.get(f"/people/files/{name}.html")
     assert "by group" in report.text
     assert "sandbox" in report.headers["content-security-policy"]

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from nolook.app.runs import Run
+from nolook.app.session import Session
 
 
 def main() -> None:
@@ -26,17 +27,22 @@ def main() -> None:
     try:
         cli.main()
     except SystemExit as ended:
+        about: dict[str, object] = {"status": ended.code or 0}
         try:
             if not ended.code:
                 # Not before: a command starts without what it does not need.
                 from nolook.formats.files import write_text
                 from nolook.formats.model_file import load
                 from nolook.report.exports import exported
+                from nolook.report.findings import plain
 
                 file = run.folder.parents[1] / run.name
-                write_text(Path(f"{file}.csv"), exported(load(f"{file}.json"), "csv"))
+                found = load(f"{file}.json")
+                about["answer"] = [*map(plain, found.content().conclusion)]
+                write_text(Path(f"{file}.csv"), exported(found, "csv"))
         finally:
-            run.write("ended", {"status": ended.code or 0})
+            run.write("ended", about)
+            Session.all()[run.folder.parents[1].stem].write_scripts()
 
 
 if __name__ == "__main__":
