@@ -124,7 +124,7 @@ def test_a_delta_is_judged_by_what_was_counted_and_only_then():
         *(("HaushaltNr", "unit"), ("Casino", "unit"), ("pattern", "unit")),
         *(("haushalt_id", "unit"), ("KundeID", "unit"), ("klient_nr", "unit"), ("home", "unit")),
         *(("home_id", "home"), ("FirmID", "firm"), ("hospital-no", "hospital")),
-        *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "unit"), ("id", "unit")),
+        *(("valid", "unit"), ("family_id", "unit"), ("Patienten-ID", "patient"), ("id", "unit")),
     ],
 )
 def test_a_unit_has_the_word_of_its_column(column, word):

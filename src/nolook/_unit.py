@@ -19,8 +19,8 @@ RowsPerUnit: TypeAlias = Literal["weights"] | int
 #: What the rows of a unit weigh together in exact sums, at most; a power of two.
 WHOLE = 2**30
 
-# A column called patient_id names patients. English words only, whose plural ends in "s" alone:
-# those of other languages, such as haushalt_id, are units.
+# A column called patient_id names patients, and so does Patienten-ID. English words only, whose
+# plural ends in "s" alone: those of other languages, such as haushalt_id, are units.
 _USUAL = "client|customer|employee|household|participant|pat|patient|person|student|subject|user"
 _OTHERS = (
     "account|applicant|borrower|card|citizen|clinic|contract|device|doctor|donor|driver|employer|"
@@ -28,8 +28,8 @@ _OTHERS = (
     "school|store|taxpayer|teacher|tenant|vehicle|visitor|voter|worker"
 )
 _NAMED = re.compile(
-    rf"({_USUAL}|{_OTHERS})(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))|({_USUAL})(?:nr|no)?",
-    re.IGNORECASE,
+    rf"(?i)({_USUAL}|{_OTHERS})(?:en)?(?:[ _.-](?:id|nr|no|key)|(?-i:(?<=[a-z])I[dD]))"
+    rf"|({_USUAL})(?:en)?(?:nr|no|nummer)?"
 )
 
 

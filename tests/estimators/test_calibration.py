@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import sys
 from functools import partial
 
@@ -211,6 +212,20 @@ def test_a_verdict_has_a_size():
         nolook.HosmerLemeshow(0.1, random_state=1).fit(right[:200], target[:200])
     )
     assert "could stay hidden" in few or "no single group" in few.lower()
+
+
+def test_the_table_has_observed_and_predicted_shares():
+    right = np.random.default_rng(2).beta(2, 5, 20_000)
+    target = np.random.default_rng(3).random(20_000) < right
+    test = nolook.HosmerLemeshow(1.0, random_state=1).fit(right, target)
+    (table,) = (each for each in test.content().sections[0].printed if hasattr(each, "rows"))
+    curve = test.calibration_curve()
+    assert table.heads[1:3] == ("Observed", "Predicted")
+    for row, observed, predicted in zip(table.rows, curve.prob_true, curve.prob_pred, strict=True):
+        for cell, share in zip(row[1:3], (observed, predicted), strict=True):
+            value, low, high = map(float, re.findall(r"[\d.]+", cell))
+            assert low <= value <= high
+            assert abs(value - 100 * share) <= 0.5
 
 
 WHOLE = np.arange(40) % 2

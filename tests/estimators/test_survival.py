@@ -49,6 +49,17 @@ def test_curves_medians_and_the_test_are_those_of_the_population():
     assert (frame.survival.loc["A"].index.to_series().diff().dropna() > 0.0).all()
 
 
+def test_the_axis_of_a_curve_that_stays_high_starts_above_0_and_says_so():
+    few = patients().assign(died=lambda frame: frame.died & (frame.id % 8 == 0))
+    for rows, high in ((few, True), (patients(), False)):
+        found = nolook.survival(nolook.read_table(rows), "days", "died", epsilon=8.0)
+        (figure,) = found.content().sections[0].figures
+        up, legend = figure.picture.up, figure.picture.legend
+        assert (up.low >= 0.5) == high == (f"starts at {up.low}, not at 0" in legend)
+        lows = [float(each.low.min()) for each in figure.picture.marks if hasattr(each, "low")]
+        assert up.low <= min(lows)
+
+
 def test_the_event_may_be_the_second_of_two_levels_and_there_may_be_no_groups():
     by_level = nolook.survival(opened(), "days", "status", epsilon=4.0, random_state=0)
     by_truth = nolook.survival(opened(), "days", "died", epsilon=4.0, random_state=0)

@@ -320,19 +320,24 @@ def _curve_row(name: str, curve: Curve, places: Vector) -> tuple[str, ...]:
 
 
 def _curves_picture(found: SurvivalCurve, across: Axis) -> Picture:
-    curves = []
+    curves, least = [], 1.0
     for name, each in zip(found.groups, found.curves, strict=True):
         # In the first cell the band is wider than between its ends.
         first = np.linspace(0.0, each.times[each.times > 0.0][:1].sum(), 9)
         places = np.union1d(each.times, first)
         survival, *ends = each.at(places) if each.known else np.ones((3, places.size))
         curves.append((name, (places, survival), (places, *ends)))
+        least = min(least, float(np.nanmin(ends)))
     picture = groups_picture(across, curves, f"{INTERVAL}s", "share without the event")
+    legend = f"{picture.legend}, numbers below those at risk"
+    if 0.5 <= (least := math.floor(10.0 * least) / 10.0) < 1.0:
+        picture = evolve(picture, up=axis(picture.up.label, least, 1.0))
+        legend += f"; the vertical axis starts at {least}, not at 0"
     at = [place for place, _ in across.ticks]
     below = []
     for name, each, _ in zip(found.groups, found.curves, DASHES, strict=False):
         risks = np.interp(at, each.times, each.at_risk, right=np.nan)
         numbers = tuple("" if np.isnan(risk) else f"{risk:,.0f}" for risk in risks)
         below.append((f"at risk, {name}", numbers))
-    title, legend = f"Survival by {found.time}", f"{picture.legend}, numbers below those at risk"
+    title = f"Survival by {found.time}"
     return evolve(picture, title=title, legend=legend, below=tuple(below))

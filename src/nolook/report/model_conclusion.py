@@ -36,7 +36,8 @@ def model_conclusion(model: PrivateModel) -> tuple[Text, ...]:
         labels, known = level_labels(model.read_options), part.considered.tolist()
         names = [labels.get(name, name) for name in compress(part.scaling_.names, known)]
         chosen = (sentence("model.chosen_columns", names=names),)
-    return (*chosen, *_columns(part, chosen=bool(chosen)), *words.one_sided(), words.how_good())
+    limits = *words.target_clipped(), *words.one_sided()
+    return (*chosen, *_columns(part, chosen=bool(chosen)), *limits, words.how_good())
 
 
 def model_certainty(model: PrivateModel) -> tuple[Text, ...]:

@@ -139,14 +139,20 @@ class LinearWords:
         return np.zeros(len(self.model.scaling_.names)) > 0 if shares is None else shares > _STARRED
 
     def clipped(self) -> tuple[str, ...]:
-        """Report the rows clipped where it matters: in features used, and in the target."""
+        """Report the rows clipped where it matters, in features used."""
         shares, starred = self.model.clipped_share_, self.marked()
         if shares is None:
             return ()
         found = shares[:-1][starred[:-1] & self.model.considered & ~self.model.dropped]
         most = [("column" if found.size == 1 else "columns", found.max())] if found.size else []
-        most += [("target", shares[-1])] if starred[-1] else []
         return tuple(phrase("model.clipped", what=w, share=at_most(share)) for w, share in most)
+
+    def target_clipped(self) -> tuple[str, ...]:
+        """Report the rows whose target was clipped, if that may change what is said of it."""
+        shares = self.model.clipped_share_
+        if shares is None or not self.marked()[-1]:
+            return ()
+        return (phrase("model.clipped", what="target", share=at_most(shares[-1])),)
 
     def last_cell(self, one: Coefficient) -> str:
         """Return the number shown next to a coefficient."""

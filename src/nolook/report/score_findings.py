@@ -30,6 +30,7 @@ from nolook.report.wording import (
     p_value,
     rows_in_words,
     span,
+    with_ends,
     with_error,
 )
 
@@ -225,19 +226,29 @@ def calibration_section(
 ) -> Section:
     """Show observed and expected numbers of each group, and the test."""
     counted = f"{test.privacy_.unit.counted}s"
-    table = test.table_
+    table, curve, left = test.table_, test.calibration_curve(), test.table_.borders[:-1]
+    # The noise of a mean probability: of how far it is above its group's left border.
+    noise = np.hypot((curve.prob_pred - left) * table.count_error, table.excess_variance**0.5)
+    noise /= np.maximum(np.maximum(curve.counts, 1.0), table.count_error)
     columns = (
-        map(span, zip(table.borders[:-1], table.borders[1:], strict=True)),
+        map(span, zip(left, table.borders[1:], strict=True)),
+        map(_share, curve.prob_true, NORMAL_95 * curve.errors),
+        map(_share, curve.prob_pred, NORMAL_95 * noise),
         map(_with_error, table.positives, table.observed_error),
         map(_with_error, table.expected_positives, table.expected_positives_error),
         map(_with_error, table.counts, table.count_error),
     )
-    caption = "Observed and expected numbers of each group, with standard errors of the noise"
-    heads = "Probabilities", f"Positive {counted}", "Expected", counted.capitalize()
+    caption = f"Each group's shares with {INTERVAL}s, and numbers with standard errors of the noise"
+    numbers = f"Positive {counted}", "Expected", counted.capitalize()
+    heads = "Probabilities", "Observed", "Predicted", *numbers
     groups = Table(caption, heads, tuple(zip(*columns, strict=True)))
     about = phrase("scores.test", statistic=test.statistic_, p=test.p_value_)
     notes, picture = (about, phrase("scores.small")), calibration_picture(test, of)
     return what_was_found(groups, notes, picture, name=name, heading=heading)
+
+
+def _share(value: float, room: float) -> str:
+    return with_ends(value, (max(value - room, 0.0), min(value + room, 1.0)), share=True)
 
 
 def _with_error(value: float, error: float) -> str:

@@ -34,7 +34,7 @@ from nolook.report.picture import (
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import HIDDEN, INTERVAL, count, number, with_ends
 from nolook.tables.design import declared_labels
-from nolook.tables.words import OTHERS
+from nolook.tables.words import GAP, OTHERS
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
@@ -109,7 +109,8 @@ def _left_out(found: Tabulation | Description, tables: Sequence[Table]) -> tuple
     """Return the notes on groups and numbers that are left out."""
     others = any(OTHERS in labels for labels in found.levels.values())
     hidden = any(_HIDDEN in row for table in tables for row in table.rows)
-    groups = phrase("tables.left_out", others=OTHERS if others else "")
+    means = isinstance(found, Tabulation) and any(each.name == "mean" for each in found.measured)
+    groups = phrase("tables.left_out", others=OTHERS if others else "", means=means)
     return groups, *(phrase("tables.hidden", word=_HIDDEN, unit=found.privacy.unit),) * hidden
 
 
@@ -347,6 +348,10 @@ def description_findings(found: Description) -> Findings:
             numbers.setdefault(str(each.column), []).append(each)
     tables = (*_of_numbers(found, numbers), *_of_levels(found))
     columns, shapes = [*numbers, *found.names], (phrase("tables.shapes"),) * bool(numbers)
+    unit, rows = found.privacy.unit, 5000.0 / found.privacy.epsilon
+    deviations = (e.estimates.value[0] for e in found.measured if e.name == "deviation")
+    if any(map(math.isnan, deviations)):
+        shapes = (phrase("tables.deviations", word=_HIDDEN, unit=unit, rows=rows), *shapes)
     notes = (*_left_out(found, tables), *shapes)
     return findings_of(
         found,
@@ -355,10 +360,22 @@ def description_findings(found: Description) -> Findings:
         missing=MISSING,
         sections=(Section("found", "Results", (), (), tables, notes, printed=tables),),
         settings=(("Columns", ", ".join(columns)),),
-        conclusion=(phrase("tables.kinds", numbers=len(numbers), others=len(found.by)),),
+        conclusion=(
+            sentence(
+                "tables.kinds", numbers=len(numbers), others=len(found.by), gaps=[*_gaps(found)]
+            ),
+        ),
         question=sentence("questions.description", names=columns),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
     )
+
+
+def _gaps(found: Description) -> Iterator[str]:
+    """Yield the columns that surely lack values, and how many."""
+    for each in found.measured:
+        if (each.name == "missing" or each.at == GAP) and each.estimates.low[0] > 0.0:
+            noun = f" {found.privacy.unit.counted}s" * (each.name == "missing")
+            yield f"{each.column} ({_cell(found, each, 0).partition(' (')[0]}{noun})"
 
 
 def _of_numbers(found: Description, numbers: Mapping[str, Sequence[Measured]]) -> Iterator[Table]:
