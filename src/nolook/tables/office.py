@@ -164,8 +164,7 @@ def _text(cell: Any, decimal: str = ".") -> str | None:  # noqa: ANN401
         return f"{cell} 00:00:00"
     text = as_text(cell) or str(cell)
     # No text is what a number is, which may be another person's identifier.
-    is_like = isinstance(cell, str) and _LIKE_A_VALUE.fullmatch(text)
-    return text + " " if is_like else text or None
+    return text + " " if isinstance(cell, str) and _LIKE_A_VALUE.fullmatch(text) else text or None
 
 
 class StatisticsFile(_OnceFile):

@@ -238,7 +238,8 @@ class Table:
         """Take the weights off a batch, and multiply the rows' shares by them."""
         if self.unit.weighting is None:
             return numbers, shares
-        return numbers[:-1], weighed(shares, numbers[-1], self.unit.weighting.bound, self._power)
+        bound = self.unit.weighting.bound
+        return numbers[:-1], weighed(shares, numbers[-1], bound, self._power)
 
     def weighted(self, weighting: Weighting | None, power: int = 1) -> Table:
         """Return the same rows with their weights in bounds, or the squares of these."""
