@@ -280,7 +280,7 @@ def test_a_page_written_in_python_tells_of_a_ledger_that_it_is_given(tmp_path):
     assert "No ledger is known here" in alone
     assert "The ledger people has epsilon 3 of 3 and delta 1e-05 of 1e-05 left." in told
     assert "Charged" not in told
-    assert "Its whole budget means moderate protection: an attacker who knows every other" in told
+    assert "its releases together have moderate protection: an attacker who knows every" in told
     assert "Made on" not in told
 
 
