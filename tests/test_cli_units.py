@@ -53,7 +53,6 @@ def folder(made, tmp_path):
 def asked(folder, name, *more, method="linear"):
     words = release(name, "visits.parquet", COLUMNS)
     words = [method if word == "adassp" else word for word in words]
-    words += ["--positive", "1"] * (name == "evaluate")  # of doubles
     done = run(folder, *words, "--output", "out.json", "--ledger", "visits.ledger", *more)
     with nolook.Ledger(folder / "visits.ledger") as ledger:
         return done, ledger.unit, ledger.spent.epsilon

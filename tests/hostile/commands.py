@@ -50,6 +50,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], list[str]]] = {
     "evaluate": lambda columns: [
         *("--target", columns[0] if len(columns) > 1 else "y"),
         *("--model", _model(columns[-1])),
+        *("--positive", "1"),  # of doubles, which are numbers otherwise
     ],
     "ecdf": lambda columns: ["--column", columns[0], "--grid", "0:10:1"],
     "quantiles": lambda columns: ["--columns", _listed(columns), *_grids(columns)],
