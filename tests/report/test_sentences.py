@@ -61,7 +61,9 @@ ELSEWHERE = {
     ("guarantee.charged", "The ledger people has epsilon 2 of 3 and delta 0 of 1e-05 left."): {
         "name": Name("people"), "left": (("2", "3"), ("0", "1e-05")), "made": False,
     },
-    ("guarantee.whole", "Once all of it is spent, its releases together have an attacker."): {"words": "An attacker."},
+    ("guarantee.whole", "Once all of it is spent, its releases together have an attacker."): {
+        "words": "An attacker."
+    },
     (
         "plan.wanted",
         ("Loss of AUC of at most 0.1: not known to be reached by any epsilon up to 100 on an "
