@@ -131,7 +131,8 @@ def test_distributions_and_scores_refuse_it():
         nolook.ECDF().fit(column)
     with pytest.raises(ParameterError, match="finds no centres"):
         nolook.quantiles(column)
-    scored = read_table(frame(0.1), "y", features=["income"], missing="centre")
+    how = {"positive": "1", "negative": "..."}  # of doubles
+    scored = read_table(frame(0.1), "y", features=["income"], missing="centre", **how)
     with pytest.raises(ParameterError, match="finds no centres"):
         nolook.ROCCurve().fit(scored)
 
