@@ -93,6 +93,21 @@ def test_a_boolean_is_compared_by_its_shares():
     assert [mark.name for mark in figure.picture.marks] == ARMS
 
 
+@pytest.mark.parametrize("share", [0.02, 0.9, 0.94, 0.98])
+def test_intervals_of_shares_near_0_and_1_hold_them(share):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"arm": np.where(rng.random(4_000) < 0.5, "A", "B")})
+    rows["dead"] = rng.random(4_000) < share
+    table = nolook.read_table(rows, False, categories={"arm": ["A", "B"]})
+    truth = rows.groupby("arm").dead.mean().to_numpy()
+    held = 0
+    for seed in range(4):
+        found = nolook.compare_groups(table, "dead", "arm", epsilon=1.0, random_state=seed)
+        frame = found.to_frame()
+        held += ((frame.mean_low <= truth) & (truth <= frame.mean_high)).sum()
+    assert held >= 6
+
+
 def test_shares_end_at_0_and_1():
     rows = patients().assign(dead=lambda frame: frame.arm == "nobody")
     table = nolook.read_table(rows, False, features=["arm", "dead"], categories={"arm": ARMS})

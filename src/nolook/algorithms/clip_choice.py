@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import numpy as np
+from scipy.special import softmax
 
 from nolook._arrays import Matrix, Vector
 from nolook.algorithms._simulation import simulation_generator
@@ -19,7 +20,7 @@ __all__ = ["HALVES", "LARGEST", "Clip", "chosen_clip"]
 # nothing stands out is 4 scales, and that of any column at least 2.
 HALVES = np.arange(-10.0, 30.0, 0.5)
 LARGEST = 2.0**1000
-_USUAL, _LEAST = 24, 22
+_USUAL, _LEAST = 24, 45  # the latter in half bins
 _NORMAL_KURTOSIS = 3.0
 # Where most values of a column are alike, by this share more than others, the others may fall
 # slower; where hardly another is seen, by this share of what is, they may be anywhere.
@@ -79,8 +80,7 @@ def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, er
     # By how much all values beyond each end exceed it, and their squares its own, in each of these.
     excess, squares = (_beyond(held * middles**n) / ends**n - _beyond(held) for n in (1, 2))
     size = np.sqrt(chances @ excess**2)
-    least = 2 * _LEAST + 1
-    best = least + int(np.argmin((ends * np.hypot(error, _WEIGHT * size))[least:]))
+    best = _LEAST + int(np.argmin((ends * np.hypot(error, _WEIGHT * size))[_LEAST:]))
     clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
     likely, far = chances @ held, middles / ends[best]
     likely /= (rows := likely.sum())
@@ -105,6 +105,4 @@ def _hidden(shown: float, counts: Vector, noise: BinNoise, most: float) -> tuple
     variances = noise.deviation**2 + paths
     squares = (counts - paths) ** 2 / variances
     fits = -np.sqrt(2.0 * squares) if noise.laplace else -0.5 * squares
-    found = (fits - 0.5 * np.log(variances)).sum(axis=1)
-    chances = np.exp(found - found.max())
-    return paths, chances / chances.sum()
+    return paths, softmax((fits - 0.5 * np.log(variances)).sum(axis=1))

@@ -289,8 +289,8 @@ def _values(
     """Return the numbers of values present, and missing, with the variances of their noise."""
     sums, variance = _flat(groups, released.sums[column].moments)
     counted, counts_variance = _flat(groups, released.counts)
-    absent = counted - sums[:, 0], counts_variance + 16.0 * variance
-    return (sums[:, 0], 16.0 * variance), absent
+    rows, variance = sums[:, 0], 16.0 * variance
+    return (rows, variance), (counted - rows, counts_variance + variance)
 
 
 def _mean_effect(

@@ -315,10 +315,9 @@ class _Run:
         if self._release.summed:
             progress("sums")
             sums = self.sums()
-        deviations = DEVIATIONS[noise_kind(self._release.costs[0])]
-        unit, labels = self._table.unit, self._table.code_labels
-        cut = unit.weighting.cut / deviations if unit.weighting else 0.0
-        return Released(counts, sums, values, deviations, labels, cut=cut, alike=unit.max_rows)
+        factor, labels = DEVIATIONS[noise_kind(self._release.costs[0])], self._table.code_labels
+        cut = unit.weighting.cut / factor if (unit := self._table.unit).weighting else 0.0
+        return Released(counts, sums, values, factor, labels, cut=cut, alike=unit.max_rows)
 
     def counts(self) -> tuple[Margins, Margins | None, Histograms]:
         """Count rows by groups, and numbers by magnitude, which are not released yet."""
@@ -401,12 +400,15 @@ class _Run:
         self._table.fold(Together(cells, *((far,) * searched)))
         if searched:
             noisy, noise = self._histograms(DISTANCES, far, len(release.summed))
-            (l1, l2), cost, root = _sums_sensitivities(release), self._cost[SUMS], 2.0**0.5
-            error = l2 / cost.mu if isinstance(cost, GaussianEvent) else root * l1 / cost.epsilon
-            error *= math.sqrt(max(each.groups for each in self._grouped))
-            labels = self._table.code_labels  # of a boolean, whose values are 0 or 1
-            alike = [0.0 if labels[n] else self.ranges[n].alike for n in release.summed]
-            self.clips = [*map(partial(chosen_clip, noise=noise, error=error), noisy, edges, alike)]
+            (l1, l2), cost = _sums_sensitivities(release), self._cost[SUMS]
+            error = l2 / cost.mu if isinstance(cost, GaussianEvent) else 2**0.5 * l1 / cost.epsilon
+            error *= max(each.groups for each in self._grouped) ** 0.5
+            choose = partial(chosen_clip, noise=noise, error=error)
+            self.clips = [*map(choose, noisy, edges, [each.alike for each in found])]
+            for place, own in enumerate(release.summed):
+                if self._table.code_labels[own]:  # a boolean's values are 0 and 1
+                    self.ranges[own] = evolve(found[place], center=0.5)
+                    self.clips[place] = 0.5, 0.0, 0.0, 0.0, 1.0
         return self._values(cells) if release.spread else {}
 
     def _values(self, exact: GroupedCells) -> dict[int, ColumnValues]:
@@ -435,8 +437,8 @@ class _Run:
         release, clips = self._release, self.clips
         centers = np.array([self.ranges[column].center for column in release.summed])
         widths = np.array([clip for clip, *_ in clips])
-        moments = GroupMoments(self._grouped, release.summed, centers, widths)
-        exact, limits = self._table.fold(moments).value, _sums_sensitivities(release)
+        exact = self._table.fold(GroupMoments(self._grouped, release.summed, centers, widths)).value
+        limits = _sums_sensitivities(release)
         noisy, variance = noisy_counts(exact, self._cost[SUMS], limits, self._source, MOMENT_UNIT)
         found, sums = margins(_tables(self._grouped, noisy, variance, len(release.summed), 3)), {}
         for place, column in enumerate(release.summed):
