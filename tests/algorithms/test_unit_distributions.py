@@ -93,7 +93,7 @@ def opened(table, name, **unit):
     frame = pd.DataFrame({"id": identifiers, "p": scores, "y": positives.astype(float)})
     if "columns" in name:
         return nolook.read_table(frame, features=["p", "y"], **unit)
-    return nolook.read_table(frame, "y", features=["p"], **unit)
+    return nolook.read_table(frame, "y", features=["p"], positive="1", **unit)
 
 
 def panel(units, most=50, seed=0, correlation=0.5):

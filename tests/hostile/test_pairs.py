@@ -199,7 +199,7 @@ OPTIONS = {
     "plain": (),
     "filter": ("--where", "x > 20"),
     "a word": ("--where", "grp in north,south"),
-    "not a word": ("--where", "grp != north"),
+    "not a word": ("--where", "grp != east"),
     "zero": ("--missing", "zero"),
     "units": ("--unit", "who"),
     "rows of units": ("--unit", "who", "--rows-per-unit", "1"),
