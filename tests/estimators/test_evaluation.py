@@ -183,6 +183,26 @@ def test_either_class_may_be_the_positive_one(kind):
 
 
 @pytest.mark.usefixtures("few_repeats")
+@pytest.mark.parametrize("method", [nolook.LogisticRegression, nolook.LinearRegression])
+def test_another_positive_class_than_the_models_is_refused(costs_nothing, method):
+    X, y = data(300)
+    rows = pd.DataFrame(X, columns=["a", "b"]).assign(word=np.where(y, "yes", "no"), flag=y == 1)
+    options = {"features": ["a", "b"]}
+    for target, own, others in (
+        ("word", {"positive": "yes", "negative": "no"}, [("Jes", "no"), ("no", "yes")]),
+        ("flag", {}, [("false", "true")]),
+    ):
+        model = method(epsilon=50.0).fit(nolook.read_table(rows, target, **options, **own))
+        for yes, no in others:
+            table = nolook.read_table(rows, target, **options, positive=yes, negative=no)
+            judge = partial(nolook.evaluate, model, table)
+            costs_nothing(judge, "which is not the positive class of the model")
+        yes, no = ("YES ", "No") if own else ("True", "False")
+        table = nolook.read_table(rows, target, **options, positive=yes, negative=no)
+        assert nolook.evaluate(model, table, epsilon=50.0).roc.auc_ > 0.5
+
+
+@pytest.mark.usefixtures("few_repeats")
 def test_a_class_of_a_table_is_0_or_1_whatever_the_model_calls_it():
     X, y = data(2000)
     rows = pd.DataFrame(X, columns=["a", "b"]).assign(y=np.where(y == 1, 2, 1))

@@ -46,7 +46,7 @@ class ModelScores:
     Raises
     ------
     ParameterError
-        If the model has none of these methods, or no such class.
+        If the model has none of these methods, or several classes of which this is none.
     sklearn.exceptions.NotFittedError
         If a model of nolook is not fitted.
     """

@@ -8,10 +8,11 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import ArrayLike
 
-from nolook._language import usage_hint
+from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_count, check_epsilon
 from nolook.algorithms.evaluation import Judged, scores_release
 from nolook.errors import ParameterError
+from nolook.estimators._classes import table_classes
 from nolook.estimators._model_scores import ModelScores
 from nolook.estimators._scores import Scored, check_pos_label, class_word, labelled
 from nolook.estimators._tables import refuse_gaps
@@ -27,6 +28,7 @@ from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.design import DEFAULT_MISSING
 from nolook.tables.read import series_name, with_class
+from nolook.tables.words import same
 
 __all__ = ["Evaluation", "described", "evaluate", "evaluation_of"]
 
@@ -265,11 +267,23 @@ def _own_label(model: Any, X: object, label: float | str | None) -> Any:  # noqa
 
 
 def _check_two_classes(model: Any, X: object, y: object) -> None:  # noqa: ANN401
-    """Refuse a model's own target that is a number: its range was released with the model."""
+    """Refuse a model's own target that is a number, or whose positive class is another one.
+
+    The range of a number was released with the model.
+    """
     low, high = getattr(model, "target_range_", (0.0, 1.0))
     names = getattr(getattr(model, "scaling_", None), "names", ("",))
     target = X.target_name if isinstance(X, Table) else getattr(y, "name", None)
-    if target == names[-1] and max(-low, high) > _FAR:
+    if target != names[-1]:
+        return
+    if isinstance(X, Table):
+        own, word = model.read_options_.get("positive"), X.class_words[1]
+        if not (same(word, own) if own else table_classes(X)[1]):
+            raise ParameterError(
+                f"{parameter_name('positive')} is {word!r}, which is not the positive class of the "
+                "model; leave it out, as the model knows it (a schema can `merge` another spelling)"
+            )
+    if max(-low, high) > _FAR:
         raise ParameterError(
             f"the model's target {names[-1]!r} goes from {low:.3g} to {high:.3g}, but "
             "evaluate judges models of two classes; expected a yes/no target (cross-validation "
