@@ -20,6 +20,7 @@ from nolook.report.exports import exported
 from nolook.report.findings import plain
 from nolook.report.model_findings import model_findings
 from nolook.report.model_words import MEASURES, words_of
+from nolook.report.picture import UNKNOWN
 from nolook.report.terminal import print_findings
 from tests.report.golden_pages import counting
 from tests.report.hand_made import (
@@ -99,10 +100,12 @@ def test_a_withheld_interval_is_not_known_and_has_no_line():
     assert source.count('<g class="alone">') == 1
     (alone,) = re.findall(r'<g class="alone">.*?</g>', source)
     # No mark lies at 0, where it would be read as an estimate of 0.
-    assert "\N{MULTIPLICATION SIGN} not known</text>" in alone
+    assert f">{UNKNOWN}</text>" in alone
     assert "<path" not in alone
     assert source.index('class="alone"') > source.rindex('class="clear"')
-    assert "\N{MULTIPLICATION SIGN} not known" not in render(a_model(), table="t")
+    assert UNKNOWN not in render(a_model(), table="t")
+    drawn = model.plot().texts
+    assert sum(UNKNOWN in text.get_text() for text in drawn) == 1
 
 
 @pytest.mark.parametrize(

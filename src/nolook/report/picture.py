@@ -13,11 +13,12 @@ from attrs import evolve, frozen
 from nolook._arrays import Vector
 from nolook.estimators.result import Ends
 from nolook.formats.files import one_line
-from nolook.report.wording import number
+from nolook.report.wording import NOT_KNOWN, number
 
 __all__ = [
     "BARS",
     "DASHES",
+    "UNKNOWN",
     "Axis",
     "Band",
     "Curve",
@@ -38,6 +39,8 @@ DASHES = {"solid": "", "dashed": "8 4", "dotted": "2 4", "dashdot": "8 4 2 4"}
 BARS = "▁▂▃▄▅▆▇█"
 #: How wide a column's name may be in a picture, in letters.
 LONGEST_NAME = 36
+#: What a point of which nothing is known is drawn as: a mark without words, at 0, is read as 0.
+UNKNOWN = f"\N{MULTIPLICATION SIGN} {NOT_KNOWN}"
 
 
 @frozen
@@ -92,7 +95,7 @@ class Band:
 class Point:
     """A point and the interval around it: across in a picture of rows, upwards in others.
 
-    `sure` is False where noise may have made the point, None where nothing is known: a cross.
+    `sure` is False where noise may have made the point, None where nothing is known.
     `name` is that of its row, and `numbers` are its own in words.
     """
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from nolook._validation import require
 from nolook.formats.files import one_line
-from nolook.report.picture import Axis, Band, Line, Picture, Point, shortened
+from nolook.report.picture import UNKNOWN, Axis, Band, Line, Picture, Point, shortened
 
 __all__ = ["draw_on"]
 
@@ -69,16 +69,10 @@ def _point(one: Point, picture: Picture, ax: Axes) -> None:
         ax.plot(*((one.ends, level) if picture.rows else (level, one.ends)), color=colour)
         for limit, sign in picture.across.left(one.ends) if picture.rows else ():
             ax.plot(limit, one.up, "<>"[sign > 0], color=colour, clip_on=False)
-    filled = "white" if one.sure is False else colour
     if one.sure is None:
-        ax.text(
-            one.across,
-            one.up,
-            "  \N{MULTIPLICATION SIGN} not known",
-            color=colour,
-            verticalalignment="center",
-        )
+        ax.text(one.across, one.up, "  " + UNKNOWN, color=colour, verticalalignment="center")
     else:
+        filled = colour if one.sure else "white"
         ax.plot(one.across, one.up, "o", color=colour, markerfacecolor=filled)
 
 

@@ -12,7 +12,7 @@ from attrs import frozen
 from markupsafe import Markup
 
 from nolook.formats.files import one_line
-from nolook.report.picture import DASHES, Band, Line, Picture, Point, shortened, width
+from nolook.report.picture import DASHES, UNKNOWN, Band, Line, Picture, Point, shortened, width
 
 __all__ = ["svg"]
 
@@ -24,10 +24,7 @@ _ROOM, _LAST = 0.4, 0.93  # letters along a percent of a telephone's width; shar
 
 _SAME = "; the table below holds the same numbers"
 _CIRCLE = Markup('<circle cx="{}" cy="{}" r="4.5"/>')
-# In words too: at 0 it would be read as 0.
-_CROSS = Markup(
-    '<text class="tick" x="{}" y="{}" dx="8" dy="4">\N{MULTIPLICATION SIGN} not known</text>'
-)
+_WORDS = Markup('<text class="tick" x="{}" y="{}" dx="8" dy="4">{}</text>')
 # Where an interval would leave the picture.
 _ARROW = Markup(
     '<svg class="arrow" x="{}" y="{}" overflow="visible">'
@@ -61,8 +58,7 @@ class _Frame:
 def svg(picture: Picture) -> Markup:
     """Draw a picture, with its title and legend for screen readers."""
     points = [one for one in picture.marks if isinstance(one, Point)]
-    names = [shortened(one.name or "") for one in points]
-    longest = max(map(width, names), default=0)
+    longest = max((width(shortened(one.name or "")) for one in points), default=0)
     if picture.rows:
         rows = round(picture.up.high - picture.up.low)
         # The names are on the left; below is room for the axis.
@@ -171,19 +167,19 @@ def _point(one: Point, frame: _Frame) -> Markup:
     parts = [Markup("<title>{}</title>").format(one.numbers)] if one.numbers else []
     if one.name is not None:
         # The names have a window of their own: a long one is cut, never drawn over the plot.
+        own = y - _ROW / 2, frame.left - 1.5, _ROW, _ROW / 2 + 4.5, shortened(one.name)
         name = Markup(
             '<svg x="0" y="{}" width="{}%" height="{}"><text class="name" x="100%" y="{}" '
             'text-anchor="end">{}</text></svg>'
         )
-        shown = shortened(one.name)
-        parts.append(name.format(y - _ROW / 2, frame.left - 1.5, _ROW, _ROW / 2 + 4.5, shown))
+        parts.append(name.format(*own))
     if one.ends is not None and frame.picture.rows:
         parts.append(_straight("interval", map(frame.x, one.ends), (y, y)))
-        beyond = frame.picture.across.left(one.ends)
-        parts += [_ARROW.format(frame.x(limit), y, sign) for limit, sign in beyond]
+        for limit, sign in frame.picture.across.left(one.ends):
+            parts.append(_ARROW.format(frame.x(limit), y, sign))
     elif one.ends is not None:
         parts.append(_straight("interval", (x, x), map(frame.y, one.ends)))
-    parts.append((_CROSS if one.sure is None else _CIRCLE).format(x, y))
+    parts.append((_WORDS if one.sure is None else _CIRCLE).format(x, y, UNKNOWN))
     return Markup('<g class="{}">{}</g>').format(_KINDS[one.sure], Markup().join(parts))
 
 
