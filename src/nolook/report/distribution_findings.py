@@ -10,6 +10,7 @@ from attrs import frozen
 
 from nolook._arrays import Flags, Vector
 from nolook._unit import Unit
+from nolook.algorithms.grids import LinearGrid, LogGrid
 from nolook.algorithms.intervals import NORMAL_95
 from nolook.estimators.ecdf import ECDF
 from nolook.estimators.quantiles import Quantiles
@@ -71,10 +72,11 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
     unit, (column,) = ecdf.privacy.unit, ecdf.read_options["features"]
     counted = f"{unit.counted}s"
     values, bounds = ecdf.quantile(_SHARES, return_interval=True)
-    read = _Quantiles(column, np.array(_SHARES), values, bounds, dates_of(ecdf).get(column))
+    shares, origin = np.array(_SHARES), dates_of(ecdf).get(column)
+    read = _Quantiles(column, shares, values, bounds, ecdf.grid, origin)
     half = _SHARES.index(0.5)
     middle, ends = read.shown(half)
-    known, picture = bool(read.inside[half]), _ecdf_picture(ecdf, column, counted)
+    picture = _ecdf_picture(ecdf, column, counted)
     covered = noise_and_sampling(unit, "Intervals")
     table = Table(
         "The distribution in a few numbers",
@@ -88,10 +90,10 @@ def ecdf_findings(ecdf: ECDF) -> Findings:
         ecdf,
         what="distribution of",
         of=column,
-        cards=(("Median", middle, f"{INTERVAL} {ends}" if known else ends),),
+        cards=(("Median", middle, f"{INTERVAL} {ends}" if read.inside[half] else ends),),
         question=sentence("questions.values", names=[column]),
         conclusion=(sentence("release.where", read=read, counted=counted),),
-        certainty=(*((phrase("release.median", ends=ends),) * known), covered),
+        certainty=(covered,),
         sections=(what_was_found(table, (phrase("release.free"), covered), picture),),
         settings=(
             ("Column", column),
@@ -108,6 +110,7 @@ class _Quantiles:
     shares: Vector
     values: Vector
     ends: Vector  # shape (k, 2)
+    grid: LinearGrid | LogGrid | None = None  # declared
     origin: str | None = None  # of a date
 
     @property
@@ -129,11 +132,11 @@ class _Quantiles:
         low, high = self.bounds[place].tolist()
         if self.inside[place]:
             return estimated(self.values[place], (low, high), origin=self.origin)
-        if math.isinf(low) and math.isinf(high):
+        side, end, no = ("most", high, "lower") if math.isinf(low) else ("least", low, "upper")
+        if math.isinf(end):
             return NOT_KNOWN, NOT_KNOWN
-        side, end = ("at most", high) if math.isinf(low) else ("at least", low)
         words = number(end, 6) if self.origin is None else day(end, self.origin)
-        return f"{side} {words}", f"no {'lower' if math.isinf(low) else 'upper'} end"
+        return f"at {side} {words}", f"no {no} end"
 
     @property
     def outer(self) -> int | None:
@@ -174,7 +177,7 @@ def quantiles_findings(found: Quantiles) -> Findings:
         found,
         what="quantiles of",
         of=", ".join(found.names),
-        sections=(what_was_found(table, (covered,), *_quantiles_picture(found)),),
+        sections=(what_was_found(table, (covered,), *_quantiles_picture(read)),),
         question=sentence("questions.values", names=found.names),
         conclusion=_middles(read, f"{unit.counted}s"),
         certainty=(covered,),
@@ -185,35 +188,27 @@ def quantiles_findings(found: Quantiles) -> Findings:
     )
 
 
-def _quantiles_picture(found: Quantiles) -> tuple[Picture, ...]:
-    """Draw quantiles: those of several columns in each one's own spread, as units differ."""
-    alone = len(found.names) == 1
-    points = []
-    for place, one in enumerate(_columns(found)):
-        at, (low, high) = one.values[one.inside], one.bounds[one.inside].T
-        middle, spread = (0.0, 1.0) if alone or not at.size else (at[at.size // 2], np.ptp(at))
-        ends = (np.stack([at, low, high]) - middle) / (spread or 1.0)
-        points += [
-            Point(value, place, (low, high), name=None if which else one.column)
-            for which, (value, low, high) in enumerate(ends.T.tolist())
-        ]
-    if not points:
+def _quantiles_picture(read: Sequence[_Quantiles]) -> tuple[Picture, ...]:
+    """Draw the quantiles of a column; of several the units differ."""
+    one, *others = read
+    ends = np.column_stack([one.values, one.bounds])[one.inside]
+    points = [
+        Point(value, 0, (low, high), name=None if which else one.column)
+        for which, (value, low, high) in enumerate(ends.tolist())
+    ]
+    if others or not points:
         return ()
-    asked = ", ".join(f"{100 * share:g} %" for share in found.shares)
-    return (
-        rows_picture(
-            "Quantiles" + (not alone) * ", each column in its own spread from its middle one",
-            f"quantiles {asked}, with 95 % intervals",
-            "value" if alone else "distance from the middle one, in spreads of the quantiles shown",
-            points,
-        ),
-    )
+    asked = ", ".join(f"{100 * share:g} %" for share in one.shares)
+    return (rows_picture("Quantiles", f"quantiles {asked}, with 95 % intervals", "value", points),)
 
 
 def _columns(found: Quantiles) -> list[_Quantiles]:
     """Return the quantiles of each column."""
-    columns, dates = zip(found.names, found.values, found.ends, strict=True), dates_of(found)
-    return [_Quantiles(n, found.shares, at, ends, dates.get(n)) for n, at, ends in columns]
+    grids, dates = found.grids, dates_of(found)
+    return [
+        _Quantiles(name, found.shares, at, ends, grids.get(name), dates.get(name))
+        for name, at, ends in zip(found.names, found.values, found.ends, strict=True)
+    ]
 
 
 def _middles(columns: Sequence[_Quantiles], counted: str) -> tuple[Text, ...]:

@@ -54,7 +54,6 @@ from nolook.report.wording import (
 __all__ = ["comparison_findings", "survival_findings"]
 
 _LEAST_P = 0.001
-_CARDS = 3  # groups with a card of their own
 _MISSING = "rows with any are left out"
 
 
@@ -251,8 +250,6 @@ def survival_findings(found: SurvivalCurve) -> Findings:
     rows = tuple(map(_curve_row, names, found.curves, [places] * len(names)))
     heads = "Group", "Median", *(f"at {words}" for _, words in ticks)
     table = Table(f"Survival by {found.time}, with {INTERVAL}s", heads, rows)
-    first = zip(names[:_CARDS], found.curves, strict=False)
-    medians = (("Median", _median_cell(curve), f"of {name}") for name, curve in first)
     card = ("p-value", _p_value(found.p_value), "log-rank test, small if groups differ")
     events: dict[str | None, Sequence[NoisyForest]] = {found.level: found.forests.groups[::2]}
     for level in found.read_options["categories"].get(found.event, ()):
@@ -264,7 +261,7 @@ def survival_findings(found: SurvivalCurve) -> Findings:
         missing=_MISSING,
         rows=_counted(found),
         needed=(found.time, found.event, *filter(None, (found.by,))),
-        cards=(*medians, *(card,) * (len(names) > 1)),
+        cards=(card,) * (len(names) > 1),
         sections=(
             what_was_found(
                 table,

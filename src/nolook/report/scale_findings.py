@@ -15,7 +15,6 @@ from nolook.report.wording import count, number, span
 __all__ = ["SCALE_HEADS", "scale_findings", "scale_rows"]
 
 SCALE_HEADS: tuple[str, ...] = ("Column", "Centre", "Scale", "Range")
-_MOST_NAMED = 5  # columns in a sentence
 
 
 def scale_findings(scaler: QuantileScaler) -> Findings:

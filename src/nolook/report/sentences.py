@@ -13,7 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from jinja2.nativetypes import NativeEnvironment
 
 from nolook.report.findings import Name, Text, listed, plain
-from nolook.report.wording import CONFIDENCE, count, number, p_value, percent, rows_in_words
+from nolook.report.wording import (
+    CONFIDENCE,
+    count,
+    grid_in_words,
+    number,
+    p_value,
+    percent,
+    rows_in_words,
+)
 
 __all__ = ["phrase", "sentence"]
 
@@ -75,7 +83,9 @@ def _environment() -> Environment:
         loader=PackageLoader("nolook.report", "templates/sentences"),
         undefined=StrictUndefined,
     )
-    found.filters |= {"count": count, "listed": listed, "name": Name, "number": number}
-    found.filters |= {"p_value": p_value, "percent": percent, "rows": rows_in_words}
+    found.filters |= {
+        "count": count, "listed": listed, "name": Name, "number": number, "p_value": p_value,
+        "percent": percent, "rows": rows_in_words, "thresholds": grid_in_words,
+    }  # fmt: skip
     found.globals["confidence"] = CONFIDENCE
     return found
