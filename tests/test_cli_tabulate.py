@@ -163,11 +163,10 @@ def test_levels_that_nobody_declared_are_found(cli):
     done = cli(*words, "--find-levels")
     assert done.status == 0, done.err
     told = " ".join(done.out.split())
-    assert "one of 20 rows with probability 68 %, one of 50 rows with" in told
+    assert "one of 50 rows with a probability of at least 95 %. " in told
     assert nolook.load("b.json").levels["word"] == ("no", "yes", "...", "missing")
-    # Where 20 rows are all but sure to be enough, no larger number is named.
     more = cli(*words, "--find-levels", "--epsilon", "20", "--force")
-    assert "one of 20 rows with probability 99 %. " in " ".join(more.out.split())
+    assert "one of 10 rows with a probability" in " ".join(more.out.split())
     done = cli("tabulate", "people.parquet", *BY, "--find-levels")
     assert done.status == 2
     assert done.err.count("\n") == 1

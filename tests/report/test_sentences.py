@@ -149,9 +149,10 @@ ELSEWHERE = {
     ): {"names": ["a", "b"], "tested": (30.0, 0.0001, 0.2)},
     (
         "tables.levels_found",
-        ("Levels that are not declared are shown where enough rows have them: many. They are found "
-         "without survey weights: numbers are of rows in the table."),
-    ): {"one": "row", "sizes": "many"},
+        ("Levels that are not declared are shown where enough rows have them: one of 50 rows with "
+         "a probability of at least 95 %. They are found without survey weights: numbers are of "
+         "rows in the table."),
+    ): {"one": "row", "size": 50},
 }  # fmt: skip
 
 

@@ -31,17 +31,17 @@ from nolook.report.picture import (
     groups_picture,
     rows_picture,
 )
+from nolook.report.reference_levels import unseen_levels
 from nolook.report.sentences import phrase, sentence
 from nolook.report.wording import HIDDEN, INTERVAL, count, number, with_ends
 from nolook.tables.design import declared_labels
-from nolook.tables.words import GAP, OTHERS
+from nolook.tables.words import GAP, OTHERS, listed
 
 __all__ = ["MISSING", "description_findings", "tabulation_findings"]
 
 _TOLD, _MIDDLE = {"count", "mean", "share"}, {0.5}  # measures with a sentence of their own
 _MOST_TOLD = 4
 _SHARED = {"mean", "quantile"}  # measures that take a part of the budget
-_MOST_NAMED = 5
 _MOST_DRAWN = 40  # groups in a picture
 _MOST_QUANTILES = 9  # in a table; of more it has the quartiles, and a picture the rest
 _QUARTILES = {0.25, 0.5, 0.75}
@@ -49,7 +49,7 @@ _WIDTH, _FEWEST_BARS = 12, 4  # of a small distribution
 _MOMENTS = ("values", "missing", "mean", "deviation")
 _MOST_PAIRS, _PAIRS_IN_FULL = 30, 10  # of all pairs of columns
 _HIDDEN = "not shown"
-_SMALL, _LIKELY = 20, 0.95
+_LIKELY = 0.95
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
 MISSING = "counted as a group of their own"
 _NAMES = {
@@ -299,7 +299,19 @@ def tabulation_findings(found: Tabulation) -> Findings:
         )
         or tuple(_highest(found)),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
+        cautions=tuple(_unseen(found)),
     )
+
+
+def _unseen(found: Tabulation | Description) -> Iterator[str]:
+    """Ask to check the words of columns whose declared levels hardly a row has."""
+    rows, *_, low, high = found.measured[0].shown
+    for name, labels in found.levels.items():
+        words = declared_labels(labels)
+        own = found.groups_of([name])[: len(words)]
+        ends = (each[own].sum() / max(1.0, *rows) for each in (low, high))
+        if words:
+            yield from unseen_levels(name, found.privacy.unit, [(listed(words), *ends)])
 
 
 def _levels_found(found: Tabulation) -> tuple[str, ...]:
@@ -307,11 +319,8 @@ def _levels_found(found: Tabulation) -> tuple[str, ...]:
     search = found.searched
     if search is None:
         return ()
-    one = found.privacy.unit.counted
-    likely = next(size for size in _SIZES if size >= _SMALL and search.chance(size) > _LIKELY)
-    chances = {size: 100.0 * min(search.chance(size), 0.99) for size in sorted({_SMALL, likely})}
-    shown = (f"one of {n:,} {one}s with probability {x:.2g} %" for n, x in chances.items())
-    return (phrase("tables.levels_found", one=one, sizes=", ".join(shown)),)
+    likely = next(size for size in _SIZES if search.chance(size) > _LIKELY)
+    return (phrase("tables.levels_found", one=found.privacy.unit.counted, size=likely),)
 
 
 def _highest(found: Tabulation) -> Iterator[Text]:
@@ -367,6 +376,7 @@ def description_findings(found: Description) -> Findings:
         ),
         question=sentence("questions.description", names=columns),
         certainty=(phrase("tables.certainty", unit=found.privacy.unit),),
+        cautions=tuple(_unseen(found)),
     )
 
 
