@@ -52,6 +52,8 @@ def test_values_above_a_grid_are_said_to_be_there(tmp_path, cli):
     path = written(tmp_path / "t.csv", ["x"], X)
     done = cli("ecdf", path, "-c", "x", "-e", "5", "--grid", "0:10:0.1")
     assert "at least 9.9" in said(done)
+    assert "The declared thresholds go from 0 to 10 in steps of 0.1" in said(done)
+    assert done.out.count("wider grid") == 1
     assert "up to 10" not in said(done)
     assert done.out.count("no upper end") >= 5
 
@@ -219,6 +221,21 @@ def test_a_level_that_no_row_has_is_asked_about(tmp_path, cli, unseen):
     done = cli(*command, "--categories", unseen, "-e", "20")
     assert done.status == 0
     assert f"About 0 rows have {column} = {level}: check the word." in said(done)
+
+
+@pytest.mark.parametrize("command", ["tabulate", "describe"])
+def test_levels_of_a_column_that_hardly_a_row_has_are_asked_about(tmp_path, cli, command):
+    words = RNG.choice(["a", "b"], ROWS)
+    path = written(tmp_path / "t.csv", ["grp", "own"], words, words)
+    levels = ("--categories", "grp=c,d", "--categories", "own=a,e")
+    by = {"tabulate": ("--by", "grp,own"), "describe": ("-f", "grp,own")}[command]
+    done = cli(command, path, *by, *levels, "-e", "20")
+    assert done.status == 0, done.err
+    assert done.out.count("check the word") == 1
+    assert "About 0 rows have grp = c, d: check the word." in said(done)
+    (tmp_path / "u.csv").write_text("grp,own\n")
+    done = cli(command, tmp_path / "u.csv", *by, *levels, "-e", "20")
+    assert "check the word" not in done.out
 
 
 def test_letter_case_makes_no_other_level(tmp_path, cli):

@@ -112,6 +112,17 @@ def test_the_columns_are_printed_in_the_order_of_choice(here, cli):
     assert "To fit a model to these columns: nolook fit ... --features age,height" in printed
 
 
+@pytest.mark.parametrize("selector", ["kendall", "moments"])
+def test_of_a_file_with_only_a_header_nothing_is_said_to_be_chosen(here, cli, selector):
+    (here / "t.csv").write_text("a,b,c,y\n")
+    done = cli("select", "t.csv", "-t", "y", "-f", "a,b,c", "-k", "1", "--selector", selector,
+               "-e", "1")  # fmt: skip
+    assert done.status == 0, done.err
+    assert "The choice is by chance: hardly any row was usable" in " ".join(done.out.split())
+    assert "Chosen" not in done.out
+    assert "nolook fit" not in done.out
+
+
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_how_many_may_be_left_to_the_selector(here, cli, selector):
     done = cli(*select("-k", "auto", "--selector", selector))

@@ -32,6 +32,8 @@ def select(
     delta: float | None = None,
 ) -> None:
     """Privately choose the columns that best explain the target."""
+    from nolook.report.selection_findings import hardly_any
+
     make = release.selector(selector, columns, delta or 0.0)
     how = {"epsilon": release.epsilon, "random_state": release.random_state}
     fitted = make(k=count_or_auto(k, "-k"), **how)
@@ -47,4 +49,4 @@ def select(
     known, (chosen, _) = fitted.read_options_["features"], chosen_columns(fitted)
     names = [n for n in known if any(f"{each}=".startswith(f"{n}=") for each in chosen)]
     then = f"To fit a model to these columns: nolook fit ... {usage_hint('features', names)}"
-    tell(*[then] * (not release.quiet))
+    tell(*[then] * (not release.quiet and not hardly_any(fitted.rows)))

@@ -19,6 +19,7 @@ from nolook.report.reference_levels import unseen_words
 from nolook.report.scale_findings import SCALE_HEADS, scale_rows
 from nolook.report.selection_findings import (
     explanation_of,
+    hardly_any,
     parameters_of,
     selection_section,
     selection_settings,
@@ -29,9 +30,7 @@ from nolook.tables.formula import formula_of
 
 __all__ = ["constant_in_words", "model_findings", "why_not_visible"]
 
-_FEW_ROWS = 20  # hardly any, however exactly they were counted ...
-_SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
-_STILL_FEW = 200  # rows that may be there even so
+_STILL_FEW = 200  # rows that may be there even where hardly any seem to be
 
 
 def model_findings(model: PrivateModel) -> Findings:
@@ -109,10 +108,9 @@ def _following(model: PrivateModel) -> tuple[str, ...]:
 
 def why_not_visible(model: PrivateModel) -> str:
     """Say why the target did not stand out from the noise, as far as the private count tells."""
-    words = words_of(model)
-    rows, error = (math.inf, 0.0) if model.rows is None else (model.rows.value, model.rows.error)
-    unusable = rows < max(_FEW_ROWS, _SURELY * error)
-    too_few = not unusable or rows + 2.0 * error > _STILL_FEW
+    words, rows = words_of(model), model.rows
+    unusable = hardly_any(rows)
+    too_few = not (rows and unusable) or rows.value + 2.0 * rows.error > _STILL_FEW
     return words.phrase("why_not_visible", one=words.one, unusable=unusable, too_few=too_few)
 
 

@@ -17,18 +17,21 @@ from nolook.report.wording import count, number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nolook.algorithms.scaling import NoisyCount
     from nolook.estimators._selector import PrivateSelector
     from nolook.estimators.base import PrivateEstimator
 
 __all__ = [
     "explanation_of",
+    "hardly_any",
     "parameters_of",
     "selection_findings",
     "selection_section",
     "selection_settings",
 ]
 
-_MOST_NAMED = 10  # columns in a sentence
+_FEW_ROWS = 20  # hardly any, however exactly they were counted ...
+_SURELY = 3.0  # ... as may be a number that so many of its standard errors reach down to 0
 
 
 def selection_findings(selector: PrivateSelector) -> Findings:
@@ -41,13 +44,24 @@ def selection_findings(selector: PrivateSelector) -> Findings:
         target,
         what="selection of columns for",
         of=target,
-        cards=(("Columns chosen", str(selector.k_), f"of {offered}"),),
         sections=(selection_section(selector),),
         settings=(("Target", target), *selection_settings(selector)),
         question=sentence("questions.selection", offered=offered, target=target),
-        conclusion=(sentence("questions.chosen", offered=offered, names=chosen),),
+        conclusion=(
+            sentence(
+                "questions.chosen",
+                offered=offered,
+                names=chosen,
+                one=selector.privacy_.unit.counted if hardly_any(selector.rows) else "",
+            ),
+        ),
         certainty=(how_strong(selector), _doubts(selector)),
     )
+
+
+def hardly_any(rows: NoisyCount | None) -> bool:
+    """Tell whether hardly any row was usable, as far as the private count tells."""
+    return rows is not None and rows.value < max(_FEW_ROWS, _SURELY * rows.error)
 
 
 def selection_section(selector: PrivateSelector) -> Section:
