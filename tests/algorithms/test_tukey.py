@@ -256,7 +256,9 @@ def test_the_estimated_fit_is_near_the_true_one():
 @pytest.mark.parametrize("rows", [0, 5, 1500])
 def test_too_few_rows_are_a_private_outcome(rows, open_ledger):
     with open_ledger() as ledger:
-        with pytest.raises(nolook.TooFewRows, match="needs about 4280 rows for 3 features") as info:
+        with pytest.raises(
+            nolook.TooFewRows, match="needs about 4,280 rows for 3 features"
+        ) as info:
             nolook.TukeyRegressor(1.0, 1e-6).fit(*data(rows), ledger=ledger)
         (entry,) = ledger.history()
         assert (entry.cost, entry.state) == (nolook.Budget(1.0, 1e-6), "complete")

@@ -72,3 +72,12 @@ def test_methods_that_release_no_fit_say_nothing_of_it(method):
     assert model.r2_ is None
     assert model.rmse_ is None
     assert np.ptp(model.predict(X)) > 0.0
+
+
+def test_a_fit_that_noise_hides_is_not_called_one_that_the_method_does_not_estimate(monkeypatch):
+    monkeypatch.setattr(tukey, "r2_estimate", lambda *_: None)
+    model = nolook.TukeyRegressor(3.0, 1e-6, random_state=0).fit(X, AMOUNTS)
+    said = " ".join(str(model.summary()).split())
+    assert "The accuracy of its predictions is not distinguishable from noise." in said
+    assert "How well the model fits is not distinguishable from noise" in said
+    assert "does not estimate how well" not in said

@@ -197,7 +197,7 @@ def test_a_fit_that_noise_hides_is_said_to_be_hidden():
         ("unknown", "not distinguishable from noise")
     ] * 2
     for text in (shown(model), printed(model)):
-        assert "R² and the sizes of errors are not distinguishable from noise" in text
+        assert "How well the model fits is not distinguishable from noise" in text
         assert "scales of the target) counts as" not in text
 
 

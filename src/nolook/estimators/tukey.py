@@ -135,8 +135,8 @@ class TukeyRegressor(PrivateRegressor):
             needed, counted = self.rows_needed(features), f"{self.privacy_.unit.counted}s"
             raise TooFewRows(
                 f"the private lower bound on the number of {counted} is too low: the Tukey "
-                f"mechanism needs about {needed} {counted} for {features} features at "
-                f"epsilon = {self.epsilon:g} ({_ADVICE})"
+                f"mechanism needs about {needed:,} {counted} for {features} "
+                f"feature{'s' * (features > 1)} at epsilon = {self.epsilon:g} ({_ADVICE})"
             )
         raise PrivateFitFailed(
             f"the private test of the Tukey mechanism failed with {models} models ({_ADVICE})"

@@ -132,11 +132,12 @@ def _coefficient_table(model: PrivateModel, compared: dict[str, str]) -> Table:
     starred = set(compress(model.scaling_.names, words.marked().tolist()))
 
     *found, intercept = model.coefficients
-    some, missing = any(one.ends for one in found), NOT_KNOWN if known else "not given"
+    some = any(one.ends for one in found)
 
     def cells(one: Coefficient, name: str, last: str = "") -> tuple[str, ...]:
         value, between = estimated(one.value, one.ends, words.no_interval)
-        return name, value if one.ends else missing, *((between,) * known), *((last,) * some)
+        value = value if one.ends else NOT_KNOWN if known else "not given"
+        return name, value, *((between,) * known), *((last,) * some)
 
     rows = []
     for one in found:

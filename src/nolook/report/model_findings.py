@@ -134,8 +134,11 @@ def _scales(model: PrivateModel) -> tuple[Section, ...]:
     about = {"guesses": guesses, "columns": len(used), "one": words.one}
     hidden = (phrase("model.guessed_scales", **about),) * bool(guesses)
     notes += [f"* {words}" for words in hidden]
-    head = "scales", "Scales found privately"
-    return (Section(*head, tables=tables, notes=tuple(notes), printed=hidden),)
+    return (
+        Section(
+            "scales", "Scales found privately", tables=tables, notes=tuple(notes), printed=hidden
+        ),
+    )
 
 
 def _scale_table(model: PrivateModel, used: list[bool]) -> Table:

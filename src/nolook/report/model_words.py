@@ -112,7 +112,9 @@ class LinearWords:
     @property
     def missing(self) -> str:
         """Return the placeholder for an unknown number."""
-        return HIDDEN if self.estimates_errors else NOT_ESTIMATED
+        # Tukey's method estimates R2, and nothing else, from moments.
+        hidden = self.estimates_errors or hasattr(self.model, "n_models_")
+        return HIDDEN if hidden else NOT_ESTIMATED
 
     @property
     def no_interval(self) -> str:
@@ -181,9 +183,7 @@ class LinearWords:
         """Describe the fit of a model to the training rows."""
         heading, measures, limits = "How well it fits", self._measures(), self.predictions()
         if all(one.value is None for one in measures):
-            silent = phrase(
-                "model.no_fit", estimates_errors=self.estimates_errors, hidden=HIDDEN, one=self.one
-            )
+            silent = phrase("model.no_fit", missing=self.missing, one=self.one)
             return Section("fit", heading, (silent,), notes=(limits,), printed=(silent,))
         rows = tuple(
             (MEASURES[one.name][2], self.missing if one.value is None else measured(one))
@@ -196,16 +196,20 @@ class LinearWords:
 
     def about_measures(self) -> str:
         """Say of what R2 and the typical error are."""
-        most = LARGEST_ERROR * float(self.model.scaling_.scale[-1])
-        return self.phrase("about_measures", most=most, scales=LARGEST_ERROR)
+        return self.phrase(
+            "about_measures", most=LARGEST_ERROR * float(self.model.scaling_.scale[-1]),
+            scales=LARGEST_ERROR
+        )  # fmt: skip
 
     def predictions(self) -> Text:
         """Say between which ends predictions are, if there are any."""
         inverse = getattr(self.model, "inverse", None)
         undone = {} if inverse is None else {
             "inverse": inverse, "factor": self.model.smearing_}  # fmt: skip
-        limits = getattr(self.model, "target_range_", (0.0, 1.0))  # chances have none
-        return self.sentence("predictions", target=self.target, ends=limits, **undone)
+        return self.sentence(
+            "predictions", target=self.target,
+            ends=getattr(self.model, "target_range_", (0.0, 1.0)), **undone  # chances have none
+        )  # fmt: skip
 
     def change(self, value: float, ends: Ends) -> dict[str, object]:
         """Return the difference of the target for a step of a column, of a logarithm in percent."""
