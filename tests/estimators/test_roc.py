@@ -348,3 +348,18 @@ def test_the_plot_shows_curve_and_band():
     assert len(axes.collections) == 1
     assert curve.plot(axes) is axes
     plt.close(axes.figure)
+
+
+@pytest.mark.parametrize("make", [pd.Series, pl.Series])
+@pytest.mark.parametrize("estimator", [nolook.ROCCurve(1.0), nolook.HosmerLemeshow(1.0)])
+def test_results_have_the_names_of_series(make, estimator):
+    risk, died = scored()
+    named = make(risk, name="risk") if make is pd.Series else make("risk", risk)
+    died = pd.Series(died, name="died")
+    found = estimator.fit(named, died).scored_
+    assert (found.score, found.target) == ("risk", "died")
+    assert " of risk " in str(estimator.summary())
+    found = estimator.fit(named.rename("died"), died).scored_
+    assert (found.score, found.target) == ("died", "y")
+    found = estimator.fit(risk, died.to_numpy()).scored_
+    assert found.target == "y"

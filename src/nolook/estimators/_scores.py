@@ -18,9 +18,9 @@ from nolook.estimators._parameters import fitted
 from nolook.estimators._tables import refuse_gaps
 from nolook.estimators.releasing import Progress
 from nolook.privacy.ledger import AnyLedger
-from nolook.tables import Table, table_from_arrays
+from nolook.tables import Rows, Table, table_from_arrays
 from nolook.tables.design import Missing, usual_missing
-from nolook.tables.read import check_classes, check_probability, with_class
+from nolook.tables.read import check_classes, check_probability, series_name, with_class
 from nolook.tables.source import as_array
 
 _REAL = ("float", "double", "half")  # how names of types of fractions begin
@@ -138,10 +138,11 @@ def scored_table(scores: Any, target: object, label: float | str, relation: str 
 
     Where the number of rows is public, one whose target is missing counts as negative.
     """
+    name = series_name(scores, "scores")
     if hasattr(scores, "to_frame"):
-        scores = scores.to_frame("scores")
+        scores = scores.to_frame(name)
     elif isinstance(scores, pa.Array | pa.ChunkedArray):
-        scores = pa.table({"scores": scores})
+        scores = pa.table({name: scores})
     elif not isinstance(scores, Table) and getattr(scores, "ndim", 1) == 1:
         scores = as_array(scores, f"scores is not an array of numbers; {_EXPECTED}")
         scores = scores[:, np.newaxis] if scores.ndim == 1 else scores
@@ -167,7 +168,8 @@ def labelled(X: object, y: object, label: float | str, missing: Missing) -> tupl
             "the target is None; expected one value for each row (or a Table with a target)"
         )
     places = class_places(y, [label], "target", f"pos_label is {label!r}")
-    return table_from_arrays(X, np.asarray(places.is_valid()), missing), 1.0
+    rows = Rows(X, target=series_name(y, "y"))
+    return table_from_arrays(rows, np.asarray(places.is_valid()), missing), 1.0
 
 
 def _positive_number(table: Table, target: object, label: float | str) -> float:

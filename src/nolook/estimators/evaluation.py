@@ -27,7 +27,7 @@ from nolook.privacy.ledger import AnyLedger
 from nolook.privacy.release import Plan
 from nolook.tables import Table
 from nolook.tables.design import DEFAULT_MISSING
-from nolook.tables.read import series_name, with_class
+from nolook.tables.read import with_class
 from nolook.tables.words import same
 
 __all__ = ["Evaluation", "described", "evaluate", "evaluation_of"]
@@ -217,8 +217,7 @@ def evaluate(  # noqa: PLR0913 -- all but three by keyword
 def described(model: Any) -> tuple[str, PrivacyGuarantee | None, bool]:  # noqa: ANN401
     """Return a model's method, its guarantee if nolook fitted it, and whether it is a constant."""
     hidden = isinstance(model, PrivateModel) and (model.failed_ or not model.detected_)
-    own = model.privacy_ if isinstance(model, PrivateEstimator) else None
-    return called(model), own, hidden
+    return called(model), model.privacy_ if isinstance(model, PrivateEstimator) else None, hidden
 
 
 def evaluation_of(
@@ -299,5 +298,4 @@ def _scored(model: Any, scores: ModelScores, X: object, y: object, label: float 
         refuse_gaps(table, "this model")
     scores.check_features(table.feature_names, named=not isinstance(X, np.ndarray | list))
     scores.check_works(len(table.feature_names))
-    target = table.target_name if isinstance(X, Table) else series_name(y, "y")
-    return with_class(scores.beside(table, target), positive)
+    return with_class(scores.beside(table, table.target_name), positive)

@@ -76,8 +76,7 @@ class LeastSquares(GeneralisedLinearModel, PrivateRegressor):
     @property
     def inverse(self) -> tuple[Callable[[Vector], Vector], float] | None:
         """The inverse of the target's function and its offset, if the target is a logarithm."""
-        derived = as_schema(self.read_options_.get("schema")).derived
-        own = derived.get(self.scaling_.names[-1])
+        own = as_schema(self.read_options_.get("schema")).derived.get(self.scaling_.names[-1])
         return None if own is None else INVERSES.get(own.function)
 
     def _hide(self) -> None:
