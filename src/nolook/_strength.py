@@ -91,11 +91,10 @@ def attack_in_words(epsilon: float, delta: float, relation: str, one: str, sourc
         what = "which of two versions of a " + (one if one == "row" else f"{one}'s rows")
     knows = f"knows every other {one} and guesses from {source}" if source else "guesses"
     sure = percent_of_guessing(epsilon, delta)
-    most = "at most " * (sure[0] != "p")  # practically 100 %
     verdict = strength(epsilon, delta).replace("none", "no").capitalize()
     return (
         f"{verdict} protection: an attacker who {knows} {what} was in "
-        f"the table is right {most}{sure} of the time (coin toss: 50 %)."
+        f"the table is right {'at most ' * (sure[0] != 'p')}{sure} of the time (coin toss: 50 %)."
     )
 
 

@@ -102,8 +102,13 @@ class Unit:
     @property
     def counted(self) -> str:
         """The thing that numbers count: units, where each counts once."""
-        one = self.protected if self.max_rows == 1 else "row"
-        return one if self.weighting is None else f"weighted {one}"
+        row = "row" if self.weighting is None else "case"
+        return row if self.column is None or self.max_rows > 1 else self.protected
+
+    @property
+    def tally(self) -> str:
+        """The heading of numbers of it."""
+        return "Population" if self.weighting is not None else f"{self.counted.capitalize()}s"
 
     @property
     def protected(self) -> str:
@@ -116,18 +121,16 @@ class Unit:
 
     def in_words(self) -> str:
         """Say on one line what is protected, however many of its rows are used."""
-        if self.column is None:
-            return "row"
         # As Python writes a text: no two names look alike, and none breaks the line.
-        return f"{self.protected} named by {self.column!r}, with all its rows"
+        named = f" named by {self.column!r}, with all its rows"
+        return self.protected + named * (self.column is not None)
 
     @classmethod
     def from_plain(cls, data: object) -> Self:
         """Read a unit from plain data, its fields; anything else is a ParameterError."""
         with suppress(ValidationError):
             found = evolve(convert(data, cls))  # which checks the number of rows
-            known = found.column or (found.column is None and found.rows == "weights")
-            if known and asdict(found) == data:
+            if asdict(found) == data and (found.column or found == ROW):
                 return found
         raise ParameterError("unit is not a column with a number of rows and their weights")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from functools import partial
 from itertools import product
@@ -251,7 +252,7 @@ def test_results_describe_the_weighted_population_and_say_what_was_clipped(tmp_p
     model.report(tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text("utf-8")
     for text in (page, " ".join(str(model.summary()).split())):
-        assert f"above {weighting.bound:g} counts as {weighting.bound:g}" in text
+        assert f"above {weighting.bound:g} are set to {weighting.bound:g}" in text
     assert "histogram of the weights by magnitude" in page
     assert "totals are of" not in page
 
@@ -278,7 +279,7 @@ def test_rows_of_a_unit_in_full_have_their_own_weights(tmp_path):
     assert few.rows_.value == pytest.approx(2.0 * (1 + 2 * 2 + 2 * 3 + 2 * 4) * 1_000, rel=0.05)
     nolook.save(few, tmp_path / "f.json")
     words = " ".join(str(nolook.load(tmp_path / "f.json").summary()).split())
-    assert "weighted rows" in words
+    assert "The cases used stand for about" in words
     assert "At most 2 rows of each home, drawn at random, count, each with its own" in words
     assert "counts once" not in words
 
@@ -569,3 +570,24 @@ def test_rows_without_a_weight_are_left_out():
     read = read_table(data, "y", weights="w").weighted(Weighting("w", 2.0))
     found = [(batch[0].tolist(), own.tolist()) for batch, own, _ in read.batches_of_units()]
     assert found == [([0.0, 4.0, 5.0], [WHOLE // 2, 0, WHOLE])]
+
+
+def test_a_page_names_the_population_and_logarithms_that_are_missing():
+    data = survey(8_000).to_pandas()
+    data["wage"] = np.where(np.arange(len(data)) % 2, np.exp(data.y.clip(-3.0, 3.0)), 0.0)
+    own, seed = nolook.from_formula("log(wage) ~ a", data), {"epsilon": 3.0, "random_state": 0}
+    plain = " ".join(str(nolook.LinearRegression(**seed).fit(own).summary()).split())
+    lost = (
+        "Left out for missing or undeclared values, or a logarithm of a number that is not positive"
+    )
+    assert re.search(rf"{lost}: about (3,9|4,0)\d\d rows\.", plain)
+    weighted = nolook.from_formula("log(wage) ~ a", data, weights="w")
+    page = " ".join(str(nolook.LinearRegression(**seed).fit(weighted).summary()).split())
+    assert re.search(rf"{lost}: about (3,9|4,0)\d\d rows of the table\.", page)
+    # Kish's effective number: the squared sum of the weights over the sum of their squares.
+    kept = data.w[data.wage > 0.0]
+    effective = float(
+        re.search(r"for sampling they count as about ([\d,]+)", page)[1].replace(",", "")
+    )
+    assert effective == pytest.approx(kept.sum() ** 2 / (kept**2).sum(), rel=0.1)
+    assert "weighted rows" not in page

@@ -118,7 +118,7 @@ def test_what_is_counted_is_called_what_it_is():
     weighted = Unit("patient_id", weighting=Weighting("w"))
     models[1].privacy_ = evolve(models[1].privacy_, unit=weighted)
     said = shown(nolook.compare(*models))
-    assert "Used about 101,700 patients about 101,700 weighted patients" in said
+    assert "Used about 101,700 patients a population of about 101,700 patients" in said
 
 
 def test_levels_compared_with_other_levels_are_other_coefficients():

@@ -36,8 +36,8 @@ def cells(finding: Finding) -> tuple[str, ...]:
     case = finding.case
     return (
         case.name,
-        case.relation + ", a unit" * (case.protects == "unit"),
-        f"{case.measure} {case.claim:.4g}" + (f", delta {case.delta:g}" if case.delta else ""),
+        f"{case.relation}{', a unit' * (case.protects == 'unit')}",
+        f"{case.measure} {case.claim:.4g}{f', delta {case.delta:g}' * bool(case.delta)}",
         f"{finding.bound:.3f}",
         "-" if finding.exact is None else f"{finding.exact:.3f}",
         f"{finding.power:.2f}",

@@ -52,7 +52,8 @@ def coefficient_section(model: PrivateModel, *, selected: bool = False) -> Secti
     about, in_short = _notes(model, selected=selected)
     left_out = list(compress(model.scaling_.names, model.dropped.tolist()))
     more = [sentence("model.all_levels", names=each) for each in model.level_sets_]
-    more += [sentence("model.dropped", names=left_out)] * bool(left_out)
+    if left_out:
+        more.append(sentence("model.dropped", names=left_out))
     reading = phrase("model.how_to_read_contrasts", missing=model.read_options_["missing"])
     notes = (*(reading,) * bool(compared), *about, *more)
     printed = (phrase("model.method", called=called(model)), shown, *in_short, *more)

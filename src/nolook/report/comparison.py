@@ -208,7 +208,8 @@ def _both(found: Comparison) -> Table:
 
 def _rows(model: Any) -> str:  # noqa: ANN401
     rows, one = model.regression.rows, model.privacy.unit.counted
-    return NOT_KNOWN if rows is None else rows_in_words(rows.value, rows.error, one)[0]
+    of = "a population of " * (model.privacy.unit.weighting is not None)
+    return NOT_KNOWN if rows is None else f"{of}{rows_in_words(rows.value, rows.error, one)[0]}"
 
 
 def _together(found: Comparison) -> str:

@@ -65,7 +65,7 @@ def _json(found: Any) -> str:  # noqa: ANN401
         "read_options": found.read_options,
         "privacy": found.privacy.to_dict(),
     }
-    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    return f"{json.dumps(document, ensure_ascii=False, indent=1)}\n"
 
 
 def _known(value: Any) -> Any:  # noqa: ANN401 -- a number or an end of an interval

@@ -170,6 +170,8 @@ class Findings:
     rows: NoisyCount | None
     #: Columns of which a missing value leaves a row out.
     needed: tuple[str, ...]
+    #: Whether one is a logarithm, which a number that is not positive has not.
+    logarithms: bool
     sections: tuple[Section, ...]
     #: What was asked for; a page leaves out what has no value.
     settings: tuple[tuple[str, str | None], ...]
@@ -212,8 +214,11 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
     options = release.read_options
     dropping = options["features"]
     if options["missing"] != "drop-row":  # where other values have a level, so have empty cells
-        levels = options["categories"].items()
-        dropping = [name for name, words in levels if len(words) > 1 and None not in words]
+        dropping = [
+            name
+            for name, words in options["categories"].items()
+            if len(words) > 1 and None not in words
+        ]
     alike = {
         "kind": release.kind,
         "guarantee": release.privacy,
@@ -223,5 +228,6 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
         "dates": dates_of(release) if release.coefficients else {},
         "rows": getattr(release, "rows", None),
         "needed": (*dropping, *needed),
+        "logarithms": "log_of" in str(options.get("schema")),
     }
     return Findings(**alike | own)

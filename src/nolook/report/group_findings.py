@@ -65,7 +65,7 @@ def comparison_findings(found: GroupComparison) -> Findings:
     clear = {each.low * each.high > 0.0 for each in known}
     overall = _tested("overall", found, pair=far, clear=sorted(clear))
     measure = f"{'Share' if found.boolean else 'Mean'} of {found.value}"
-    heads = ("Group", f"{unit.counted.capitalize()}s with a value", measure)
+    heads = ("Group", f"{unit.tally} with a value", measure)
     groups = tuple(_group(found, place) for place in range(len(found.groups)))
     compared = (f"Compared with {first}", "Difference", "Higher", "p-value", "Distance", "p-value")
     pairs = tuple(_pair(found, pair) for pair in found.pairs)

@@ -217,7 +217,7 @@ class LinearWords:
         if own is None:
             return _steps(value, ends, float)
         found = _steps(value, ends, _in_percent)
-        target = ("1 + " * (own.function == "log1p_of"), Name(own.of[0]))
+        target = f"{'1 + ' * (own.function == 'log1p_of')}", Name(own.of[0])
         return found | {"shown": f"{found['shown']} %", "target": target}
 
     def how_good(self) -> Text:

@@ -41,12 +41,11 @@ _VIEW = 0.1, 10.0  # epsilons
 
 def plan_headline(found: Forecast) -> str:
     """Return the findings of a plan."""
-    counted = f"{number(found.rows, 12)} row{'s' * (found.rows != 1)}"
-    counted += " of the largest weight" * found.weighted
-    if found.rows_per_unit != "weights":
-        counted += f", {found.rows_per_unit} a unit"
-    rows = f", rows where {found.where}" if found.where else ""
-    return f"Plan of {found.method}{rows}: {counted}, {count(found.columns, 'column')}"
+    largest = " of the largest weight" * found.weighted
+    counted = f"{number(found.rows, 12)} row{'s' * (found.rows != 1)}{largest}"
+    counted += f", {found.rows_per_unit} a unit" * (found.rows_per_unit != "weights")
+    where = f", rows where {found.where}" if found.where else ""
+    return f"Plan of {found.method}{where}: {counted}, {count(found.columns, 'column')}"
 
 
 def plan_section(found: Forecast) -> Section:

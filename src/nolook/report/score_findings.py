@@ -295,7 +295,7 @@ def _at(curve: ROCCurve, rate: float) -> tuple[str, ...]:
 
 def curve_grid(curve: ROCCurve) -> str:
     """Describe the thresholds of a curve."""
-    return grid_in_words(curve.grid_) + (", found privately" if curve.grid is None else "")
+    return f"{grid_in_words(curve.grid_)}{', found privately' * (curve.grid is None)}"
 
 
 def _square(

@@ -125,33 +125,33 @@ def cards(found: Findings) -> tuple[tuple[str, str, str], ...]:
     if found.rows is not None:
         about, error = rows_in_words(found.rows.value, found.rows.error, unit.counted)
         used = about.removesuffix(f" {unit.counted}s")
-        cards.append((f"{unit.counted.capitalize()}s used", used, f"noise: standard error {error}"))
+        head = f"{unit.tally}{' used' * (unit.weighting is None)}"
+        cards.append((head, used, f"noise: standard error {error}"))
     return *cards, *found.cards
 
 
 def rows_used(found: Findings) -> str | None:
     """State the number of rows used, if they were counted."""
-    if found.rows is None:
-        return None
-    return phrase("release.used", rows=found.rows, unit=found.guarantee.unit)
+    rows = found.rows
+    return rows if rows is None else phrase("release.used", rows=rows, unit=found.guarantee.unit)
 
 
 def rows_described(found: Findings) -> tuple[str, ...]:
     """State what weights describe and dates count, and rows left out or of undeclared values."""
     unit, rows = found.guarantee.unit, found.rows
     said = [phrase("release.dated", column=name, day=day) for name, day in found.dates.items()]
-    if unit.weighting is not None:
+    if unit.weighting:
         said.append(phrase("release.units", unit=unit))
     if rows is None or rows.lost_error is None:
         return tuple(said)
     # A unit is left out with all its rows.
     left_out = rows.left_out, rows.lost_error, unit.protected
     for (number_of, error, noun), name, known in (
-        (left_out, "left_out", {"weighted": unit.weighting is not None}),
+        (left_out, "left_out", {"weighted": unit.weighting, "logarithms": found.logarithms}),
         ((rows.undeclared, unit.row_weight * rows.lost_error, unit.counted), "undeclared", {}),
     ):
         if number_of and number_of > _SURELY * error:
-            words = rows_in_words(number_of, error, noun)[0]
+            words, _ = rows_in_words(number_of, error, noun)
             said.append(phrase(f"release.{name}", rows=words, **known))
     return tuple(said)
 

@@ -53,8 +53,8 @@ _LIKELY = 0.95
 _SIZES = [10**power * digit for power in range(1, 10) for digit in (1, 2, 5)]
 MISSING = "counted as a group of their own"
 _NAMES = {
-    "count": "{}s",
-    "estimate": "{}s, estimated",
+    "count": "{}",
+    "estimate": "{}, estimated",
     "values": "Values of {}",
     "deviation": "Standard deviation of {}",
 }
@@ -66,9 +66,9 @@ def _head(found: Tabulation, each: Measured) -> str:
         at = float(each.at or 0.0)
         return f"{'Median' if at == 0.5 else f'{100 * at:g} % quantile'} of {each.column}"
     if each.name == "share":
-        return f"Share of {each.column}" + (f" = {each.at}" if each.at is not None else "")
+        return f"Share of {each.column}{'' if each.at is None else f' = {each.at}'}"
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
-    return name.format(each.column or found.privacy.unit.counted.capitalize())
+    return name.format(each.column or found.privacy.unit.tally)
 
 
 def _with_ends(each: Measured) -> Iterator[Vector]:
@@ -413,7 +413,7 @@ def _of_levels(found: Description) -> Iterator[Table]:
         for each in shares[place - 1 : place]
     ]
     if levels:
-        heads = ("Level", f"{found.privacy.unit.counted.capitalize()}s", "Share")
+        heads = ("Level", found.privacy.unit.tally, "Share")
         yield Table(f"Levels, with {INTERVAL}s", heads, tuple(levels))
 
 
