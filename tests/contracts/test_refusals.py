@@ -120,6 +120,13 @@ def test_a_bad_parameter_of_quantiles_costs_nothing(parameter, value, costs_noth
     )
 
 
+@pytest.mark.parametrize("value", [None, 5, math.nan, object()])
+@pytest.mark.parametrize("parameter", ["by", "mean", "median", "share", "quantiles", "all_pairs"])
+def test_a_bad_parameter_of_a_tabulation_costs_nothing(parameter, value, costs_nothing):
+    frame = pd.DataFrame({"age": [20, 30], "well": [True, False]})
+    costs_nothing(partial(nolook.tabulate, frame, **{parameter: value}), f"^{parameter} is ")
+
+
 def no_scores():
     """Scores and targets that are none, and what is said of them."""
     scores, labels = scored()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import chain, combinations, compress
 from typing import TypeAlias, TypeVar, cast
 
@@ -309,7 +309,7 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
     relation = check_relation(relation)
     table = as_table(X)
     columns = _names(median, "median")
-    at = check_shares(quantiles, "quantiles").tolist() if len(quantiles) else []
+    at = check_shares(quantiles, "quantiles").tolist()
     if at and not columns:
         raise ParameterError(
             f"{parameter_name('quantiles')} needs columns; give them as {parameter_name('median')}"
@@ -318,11 +318,11 @@ def tabulate(  # noqa: PLR0913 -- what may be asked
         _by(by),
         _names(mean, "mean"),
         columns,
-        tuple(sorted({0.5, *at})) if columns else (),
+        tuple(sorted({0.5, *at})),
         tuple(_share(each, table.as_codes().column_names) for each in _names(share, "share")),
     )
-    if len(all_pairs):
-        asked = _all_pairs(_names(all_pairs, "all_pairs"), asked, find_levels=find_levels)
+    if pairs := _names(all_pairs, "all_pairs"):
+        asked = _all_pairs(pairs, asked, find_levels=find_levels)
     elif find_levels:
         asked = evolve(asked, searched=_searched(asked, table, budget, relation))
     return _released(Tabulation, asked, table, budget, relation, ledger, progress, random_state)
@@ -381,7 +381,7 @@ def describe(
     kinds = dict(zip(coded.column_names, coded.code_labels, strict=True))
     numbers = tuple(name for name, labels in kinds.items() if labels is None)
     tables = tuple((name,) for name in kinds if name not in numbers)
-    asked = _Asked(tables, numbers, numbers, SHAPE if numbers else (), described=True)
+    asked = _Asked(tables, numbers, numbers, SHAPE, described=True)
     return _released(
         Description, asked, table, budget, "add-remove", ledger, progress, random_state
     )
@@ -458,13 +458,13 @@ def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -
 def _names(given: Columns, parameter: str) -> tuple[str, ...]:
     """Return columns, one of them without a list."""
     listed = (given,) if isinstance(given, str) else given
-    return check_names(listed, parameter) if len(listed) else ()
+    return () if isinstance(listed, Sized) and not len(listed) else check_names(listed, parameter)
 
 
 def _by(given: By) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each table."""
-    tables = [given] if all(isinstance(each, str) for each in given) else given
-    found = tuple(_names(cast("Columns", each), "by") for each in tables)
+    several = isinstance(given, Iterable) and not all(isinstance(each, str) for each in given)
+    found = tuple(_names(cast("Columns", each), "by") for each in (given if several else [given]))
     for each in found:
         if len(each) > _MOST_COLUMNS:
             raise ParameterError(
