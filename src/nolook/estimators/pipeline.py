@@ -200,8 +200,7 @@ class PrivatePipeline(PrivateRegressor):
         else:
             selector._beside = Beside(parts[1].mechanisms, budget, own)
             parts[0] = selector.plan().guarantee
-        guarantee = in_sequence(parts, budget)
-        return Plan(_InSequence(selector, regressor), guarantee, None)
+        return Plan(_InSequence(selector, regressor), in_sequence(parts, budget), None)
 
     def _rows(self, X: object, y: object) -> Table:
         if _has_classes(self):

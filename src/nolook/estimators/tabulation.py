@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import chain, combinations, compress
-from typing import TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar
 
 from attrs import evolve, frozen
 from numpy.typing import ArrayLike
@@ -455,16 +455,18 @@ def _searched(asked: _Asked, table: Table, budget: Budget, relation: Relation) -
     return found
 
 
-def _names(given: Columns, parameter: str) -> tuple[str, ...]:
+def _names(given: object, parameter: str) -> tuple[str, ...]:
     """Return columns, one of them without a list."""
     listed = (given,) if isinstance(given, str) else given
     return () if isinstance(listed, Sized) and not len(listed) else check_names(listed, parameter)
 
 
-def _by(given: By) -> tuple[tuple[str, ...], ...]:
+def _by(given: object) -> tuple[tuple[str, ...], ...]:
     """Return the columns of each table."""
-    several = isinstance(given, Iterable) and not all(isinstance(each, str) for each in given)
-    found = tuple(_names(cast("Columns", each), "by") for each in (given if several else [given]))
+    tables: Iterable[object] = [given]
+    if isinstance(given, Iterable) and not all(isinstance(each, str) for each in given):
+        tables = given
+    found = tuple(_names(each, "by") for each in tables)
     for each in found:
         if len(each) > _MOST_COLUMNS:
             raise ParameterError(

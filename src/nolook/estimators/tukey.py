@@ -87,8 +87,7 @@ class TukeyRegressor(PrivateRegressor):
         budget = check_budget(self.epsilon, self.delta)
         check_choice("on_failure", self.on_failure, ("raise", "constant"))
         models = check_count_or_auto(self.n_models, "n_models", _MOST_MODELS)
-        release = tukey_plan(budget, models)
-        return Plan.of(release, budget, self.random_state)
+        return Plan.of(tukey_plan(budget, models), budget, self.random_state)
 
     def rows_needed(self, n_features: int) -> int:
         """Return the number of rows a table needs, or of units with weights, from parameters only.
