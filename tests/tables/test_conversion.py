@@ -20,7 +20,7 @@ from nolook.tables.conversion import conversion
 from nolook.tables.derived import Derivation, derive
 from nolook.tables.schema import SETTINGS, ColumnSchema, FileFormat
 from nolook.tables.source import Column, in_words
-from nolook.tables.words import plain_numbers
+from nolook.tables.words import plain_numbers, trimmed
 from tests.hostile.arbitrary import KINDS
 
 DECLARED = {
@@ -271,6 +271,16 @@ def test_stored_times_are_days_since_the_origin(unit, zone, seconds):
     for function, value in parts.items():
         days = np.array([seconds / 86_400, math.nan])
         assert derive(Derivation(function, ("day",)), days).to_pylist() == [value, None]
+
+
+def test_blanks_are_what_python_takes_for_blanks():
+    letters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    texts = [f"{a}a {a}à{a}{a}" for a in letters]
+    assert trimmed(pa.array([*letters, *texts])).to_pylist() == [
+        text.strip() for text in (*letters, *texts)
+    ]
+    raw = pa.array([b"\xa0a ", b"\xc2\xa0a", b"\xed\xa0\x80"], pa.binary()).view(pa.string())
+    assert trimmed(raw).to_pylist() == [None, "a", None]
 
 
 def test_a_time_beyond_all_calendars_has_no_usual_year():

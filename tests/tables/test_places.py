@@ -282,3 +282,20 @@ def test_a_change_after_the_charge_is_refused_and_stays_charged(name, table, tmp
                 read, ledger=ledger, progress=change
             )
         assert len(ledger.charged()) == 1
+
+
+SPACED = ["basel", "\u00a0Basel", "bern\u00a0", " \u2003bern\t", "\u00a0n/a\u00a0", "\u00a0", "zug"]
+
+
+@pytest.mark.parametrize("name", [name for name in PLACES if "hive" not in name])
+def test_blanks_around_a_word_do_not_count_whichever_they_are(name, tmp_path):
+    table = pa.table({"city": SPACED * 30, "x": [*map(float, range(210))]})
+    city = {"type": "category", "levels": ["basel\u00a0", "bern", "..."], "missing": ["n/a"]}
+    read = nolook.read_table(
+        PLACES[name].keep(table, tmp_path),
+        features=["city", "x"],
+        schema={"columns": {"city": city, "x": "number"}},
+        where=["city != zug\u00a0"],
+    )
+    found = nolook.tabulate(read, "city", epsilon=1e6, delta=0.5, random_state=0)
+    assert found.to_frame()["count"].to_numpy().round().tolist() == [120, 60, 60, 0, 0]

@@ -1,7 +1,8 @@
 """A model as one SQL expression over the columns of its table. Post-processing.
 
 It gives what ``nolook predict`` gives: NULL where a value is missing that the model needs, and of
-two classes the positive one's probability. Numbers are taken to be finite.
+two classes the positive one's probability. Numbers are taken to be finite, and levels to be
+written as declared: blanks around them and letter case count.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from nolook.errors import ParameterError, TableError
 from nolook.tables.derived import OF_DATES, Derivation, derive, in_order
 from nolook.tables.design import Columns, codes_of, numbers_of
 from nolook.tables.schema import FALSE, TRUE, USUAL, ColumnSchema, FileFormat
-from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable, readable
+from nolook.tables.source import BYTES, TEXT, Column, Source, changed, in_words, movable
 from nolook.tables.words import (
     OTHERS,
     Levels,
@@ -317,7 +317,7 @@ def _escaped(text: str) -> str:
 
 def _among(cells: Any, words: Sequence[str], declared: ColumnSchema) -> tuple[Any, Any]:  # noqa: ANN401
     """Return the places of cells among words, null elsewhere, and which cells say another word."""
-    cells = readable(trimmed(cells)) if in_words(cells.type) == "text" else cells
+    cells = trimmed(cells) if in_words(cells.type) == "text" else cells
     wanted = *words, "", *declared.missing
     found = places(cells, wanted, partial(_written_numbers, declared=declared))
     other = pc.and_(has_value(cells), found.is_null())

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from string import whitespace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
@@ -226,7 +225,7 @@ def _word(condition: Condition, value: Value, kind: str, own: ColumnSchema) -> s
                 if same(str(value), *words) or OTHERS in words:
                     return truth
         raise _unlike(condition, "true or false", "true")
-    return str(value).strip(whitespace)
+    return str(value).strip()
 
 
 def _day(condition: Condition, value: Value, kind: Any, own: ColumnSchema) -> str:  # noqa: ANN401

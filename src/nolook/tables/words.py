@@ -1,7 +1,7 @@
 """The declared word that a cell is: one rule for classes, levels, missing values and conditions.
 
 Words are compared by the column's type: numbers and booleans by value, texts without the white
-space around them. A text that is none of the words stands for the one word that differs from it in
+space around them, as :meth:`str.strip` takes it off. A text that is none of the words stands for the one word that differs from it in
 letter case only, or for the one number of the same value. Cells never decide which rule applies.
 
 Levels of a category are declared, public texts, which are never looked up.
@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from string import whitespace
 from threading import Lock
 from typing import Any, TypeAlias, TypeGuard
 
@@ -97,7 +96,7 @@ def places(cells: Any, words: Sequence[str], numbers: Any = None) -> Any:  # noq
     cells, declared = trimmed(cells), pa.array(once, TEXT)
     found = _index(cells, once)
     if found.null_count > cells.null_count:
-        small = pc.utf8_lower(readable(cells))
+        small = pc.utf8_lower(cells)
         found = pc.coalesce(found, _index(small, pc.utf8_lower(declared).to_pylist()))
     if found.null_count > cells.null_count and any(number_of(word) is not None for word in words):
         numbers = numbers or plain_numbers
@@ -158,8 +157,11 @@ def number_of(value: object) -> int | float | None:
 
 
 def trimmed(cells: Any) -> Any:  # noqa: ANN401
-    """Return texts without the white space around them, as large strings."""
-    return pc.ascii_trim_whitespace(cells.cast(TEXT))
+    """Return texts without the white space around them, as :meth:`str.strip` does, large strings.
+
+    One that is not UTF-8 is null.
+    """
+    return pc.utf8_trim_whitespace(readable(cells.cast(TEXT)))
 
 
 def plain_numbers(cells: Any) -> Any:  # noqa: ANN401
@@ -260,7 +262,7 @@ def _level(level: object) -> str | None:
     """Return a level as text, None if no cell could have it."""
     text = as_text(level)
     # A lone surrogate is in no text that can be stored in a file, and cells are trimmed.
-    return None if text is None or _SURROGATE.search(text) else text.strip(whitespace)
+    return None if text is None or _SURROGATE.search(text) else text.strip()
 
 
 def column_levels(levels: object, name: str) -> Levels:
