@@ -66,11 +66,30 @@ def test_bytes_that_are_no_text_stay_different_in_a_text_file(tmp_path_factory, 
         assert units(path, schema=schema) == len({each for each in ids if each})
 
 
-@pytest.mark.parametrize("other", ["b,3", '"b",3', 'b,"3"'])
-def test_blanks_before_an_identifier_are_left_out_whatever_others_put_in_quotes(tmp_path, other):
+@pytest.mark.parametrize("other", ["b,3", '"b",3', 'b, "3"', '  "b",3'])
+def test_blanks_around_an_identifier_count_whatever_others_put_in_quotes(tmp_path, other):
     path = tmp_path / "t.csv"
     path.write_text(f"who,x\na,1\n  a,2\na ,3\n{other}\n")
-    assert units(path) == 3
+    assert units(path) == units(pd.DataFrame({"who": ["a", "  a", "a ", "b"], "x": 1.0})) == 4
+
+
+@pytest.mark.parametrize("multiline", [False, True])
+def test_of_texts_in_quotes_only_the_blanks_before_them_are_left_out(tmp_path, multiline):
+    path, schema = tmp_path / "t.csv", {"file": {"multiline": multiline}}
+    path.write_text('who,x\n "a, ""b",1\n"a, ""b",1\n"a,""b",1\n" a",1\n  " a", "2"\na "b,1\n')
+    assert units(path, schema=schema) == 4
+
+
+def test_lines_that_go_on_in_quotes_keep_their_blanks(tmp_path):
+    path, schema = tmp_path / "t.csv", {"file": {"multiline": True}}
+    path.write_text('who,x\n"a\n, ""b", "1"\n "a\n,""b",1\n"a\n "" b",1\n"a\n  "" b",1\n')
+    assert units(path, schema=schema) == 4
+
+
+def test_what_files_write_alike_is_one_unit_among_objects(tmp_path):
+    frame = pd.DataFrame({"who": np.array([1, "1", "1.0", " 1"], dtype=object), "x": 1.0})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert units(frame) == units(tmp_path / "t.csv") == 3
 
 
 @pytest.mark.parametrize("kind", ["pandas", "object"])

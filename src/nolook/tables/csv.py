@@ -3,9 +3,9 @@
 A CSV file declares no types and any bytes may follow its header, so no cell, line or encoding is
 ever an error. A line with too few or too many cells, a quote that is never closed or a cell far too
 long is a row of missing values. Blank lines and comments are not rows. Cells follow RFC 4180
-(commas, double quotes) unless other signs are declared; blanks before a cell are ignored. A line is
-a row, and means the same whatever lines are before it, unless quoted line breaks are declared: then
-a quote that is not closed takes in the lines below.
+(commas, double quotes) unless other signs are declared; blanks before a text in quotes are ignored.
+A line is a row, and means the same whatever lines are before it, unless quoted line breaks are
+declared: then a quote that is not closed takes in the lines below.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 import csv
 import gzip
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,14 +25,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from attrs import evolve
 
 from nolook._language import usage_hint
 from nolook.errors import TableError
 from nolook.tables.files import File, Place
 from nolook.tables.schema import FileFormat
-from nolook.tables.source import LONGEST_CELL as _LONGEST_CELL  # without the blanks before it
+from nolook.tables.source import LONGEST_CELL as _LONGEST_CELL
 from nolook.tables.source import Column
 
 __all__ = ["CsvFile", "decoded", "uncompressed"]
@@ -40,6 +40,8 @@ _BLOCK = 1 << 21
 # The longest line, and the most bytes of one row's lines with quoted line breaks.
 _LONGEST = 1 << 26
 _TOO_LONG = b"x" * (_LONGEST_CELL + 1)  # a line that is always malformed
+# Blanks before a text in quotes are no part of its cell; Q stands for a quote, D for a delimiter.
+_QUOTED = rb"(^|\D) *(Q[^Q]*(?:QQ[^Q]*)*(?:Q|\Z))"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # What to do about bytes that are no text in their encoding: two cells that differ, such as the
 # identifiers of two persons, stay different.
@@ -59,14 +61,15 @@ codecs.register_error(_KEPT, _kept)
 
 def decoded(raw: bytes, encoding: str) -> bytes:
     """Return a text as UTF-8; two that differ stay different."""
-    utf8 = encoding == "utf-8"
-    return raw if utf8 else raw.decode(encoding, _KEPT).encode("utf-8", "surrogatepass")
+    return (
+        raw if encoding == "utf-8" else raw.decode(encoding, _KEPT).encode("utf-8", "surrogatepass")
+    )
 
 
 class CsvFile(File):
     """A CSV file, perhaps compressed, read again on every pass; every column is text.
 
-    Cells are as they are written, white space after them included.
+    Cells are as they are written, white space around them included.
 
     Parameters
     ----------
@@ -95,7 +98,7 @@ class CsvFile(File):
                 f"{where}"
             )
         try:
-            names = [cell.decode("utf-8").strip() for cell in header]
+            names = [cell.decode().strip() for cell in header]
         except UnicodeDecodeError:
             raise TableError(
                 f"{self.name} has a header that is not in the encoding {self._form.encoding}; try "
@@ -161,6 +164,7 @@ class Rows:
     ) -> None:
         self._delimiter, self._quote = (form.delimiter or ",").encode(), (form.quote or "").encode()
         self._comment, self._multiline = (form.comment or "").encode(), form.multiline
+        self._quoted_text = _QUOTED.replace(b"Q", self._quote).replace(b"D", self._delimiter)
         self._blocks = _blocks(chunks)
         self._lines: deque[bytes] = deque()
         self._line, self._drawn = b"", 0  # the last line of the row being read, and all its bytes
@@ -169,7 +173,6 @@ class Rows:
             delimiter=form.delimiter or ",",
             quotechar=form.quote,
             quoting=csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE,
-            skipinitialspace=True,
         )
         for _ in range(form.skip):
             self._filled()
@@ -198,8 +201,13 @@ class Rows:
                 return
             if self._comment and not self._drawn and self._line.startswith(self._comment):
                 self._line = b"\n"
+            line = self._line or self._quote + b"\n"
+            if self._quote and b" " + self._quote in line:
+                # The next line of a row begins within a quote.
+                within = self._quote * bool(self._drawn)
+                line = re.sub(self._quoted_text, rb"\1\2", within + line).removeprefix(within)
             self._drawn += len(self._line) or 2 * _LONGEST  # a quote that is never closed
-            yield (self._line or self._quote + b"\n").decode("latin-1")
+            yield line.decode("latin-1")
 
     def _row(self) -> list[str] | None:
         """Return the next row's cells: none of a blank line or comment, None of a malformed row."""
@@ -215,17 +223,14 @@ class Rows:
 
     def _filled(self) -> list[str] | None:
         """Return the next row that is neither blank nor a comment."""
-        cells: list[str] | None = []
-        while cells == []:
-            cells = self._row()
-        return cells
+        return next(cells for cells in iter(self._row, ...) if cells != [])
 
     def _quoted(self, block: bytes, wanted: Sequence[int]) -> list[Any]:
         self._lines.extend(block.splitlines(keepends=True))
         rows, width = [], len(self.header)
         while self._lines:
             cells = self._row()
-            if cells is None or cells:
+            if cells != []:
                 count = len(cells or ())
                 # A delimiter at a line's end begins no cell.
                 spare = count == width + 1 and self._line.endswith(self._delimiter + b"\n")
@@ -251,21 +256,17 @@ class Rows:
         # A delimiter at a line's end begins no cell.
         spare = (last - first == len(self.header)) & (lengths[last] == 0)
         right = (last - first + 1 == len(self.header)) | spare
-        for i in np.flatnonzero(lengths > _LONGEST_CELL):
-            if len(block[edges[2 * i] : edges[2 * i + 1]].lstrip(b" ")) > _LONGEST_CELL:
-                right[np.searchsorted(last, i)] = False
+        right[np.searchsorted(last, np.flatnonzero(lengths > _LONGEST_CELL))] = False
         rows = (last > first) | (lengths[first] > 0)
         if self._comment:
             rows &= raw[edges[2 * first]] != ord(self._comment)
         first, wrong = first[rows], ~right[rows]
-        found = (cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted)
-        return [pc.ascii_ltrim(each, characters=" ") for each in found]
+        return [cells.take(pa.array(2 * (first + i), mask=wrong)) for i in wanted]
 
 
 def _with_newlines(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
     """Yield a text as UTF-8, every line with a newline alone, also the last one."""
-    utf8 = encoding == "utf-8"
-    kept, written = ("surrogateescape",) * 2 if utf8 else (_KEPT, "surrogatepass")
+    kept, written = ("surrogateescape",) * 2 if encoding == "utf-8" else (_KEPT, "surrogatepass")
     newlines = IncrementalNewlineDecoder(None, translate=True)
     text = "\n"
     for text in codecs.iterdecode(chunks, encoding, kept):
