@@ -1,8 +1,9 @@
 """The declared word that a cell is: one rule for classes, levels, missing values and conditions.
 
 Words are compared by the column's type: numbers and booleans by value, texts without the white
-space around them, as :meth:`str.strip` takes it off. A text that is none of the words stands for the one word that differs from it in
-letter case only, or for the one number of the same value. Cells never decide which rule applies.
+space around them, as :meth:`str.strip` takes it off. A text that is none of the words stands for
+the one word that differs from it in letter case only, or for the one number of the same value.
+Cells never decide which rule applies.
 
 Levels of a category are declared, public texts, which are never looked up.
 """
