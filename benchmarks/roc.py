@@ -16,7 +16,7 @@ from attrs import frozen
 import nolook
 from benchmarks.harness import DATA, main
 from nolook.algorithms.evaluation import scores_release
-from nolook.algorithms.roc_curve import ClassScores, RocCurve, area
+from nolook.algorithms.roc_curve import ClassScores, RocCurve, _found, area
 from nolook.privacy.noise import SeededSource
 from nolook.statistics.cell_counts import CellCounts
 from nolook.tables import table_from_arrays
@@ -80,6 +80,12 @@ def exact_curve(curve, scores, positive):
     return RocCurve(*classes)
 
 
+def precision_at(curve, recalls):
+    """Return the precision at recalls above 0, between thresholds too."""
+    true, rows = _found((curve.positive.counts, curve.negative.counts), recalls)
+    return true / rows
+
+
 def covered(setting, rows, seed):
     """Return what share of each kind of interval holds the exact number, and their widths."""
     scores, positive, grid = rows
@@ -99,7 +105,7 @@ def covered(setting, rows, seed):
         (part.low, part.high, exact.partial_area(MAX_FPR).value),
         (low, high, heights),
         (*curve.average_precision_interval_, exact.average_precision),
-        (least, most, exact.precision_at(recalls)),
+        (least, most, precision_at(exact, recalls)),
         (*curve.base_rate_interval_, np.mean(positive)),
     ]
     # Numbers that agree are not told apart by rounding.

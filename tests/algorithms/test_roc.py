@@ -15,6 +15,7 @@ from sklearn.metrics import (
 )
 
 import nolook
+from benchmarks.roc import precision_at
 from nolook.algorithms import node_counts
 from nolook.algorithms._simulation import simulation_generator
 from nolook.algorithms.cumulative_noise import ForestNoise
@@ -133,15 +134,15 @@ def test_without_noise_the_precision_is_scikit_learns_and_goes_on_between_thresh
     precision, recall, _ = precision_recall_curve(positives, scores)
     # Of several thresholds that find the same rows, the lowest.
     different, first = np.unique(recall[:-1], return_index=True)
-    np.testing.assert_allclose(curve.precision_at(different), precision[first], atol=1e-6)
+    np.testing.assert_allclose(precision_at(curve, different), precision[first], atol=1e-6)
     # Half of the positive and of the negative rows between two thresholds are found half way.
     true, false = (np.array([np.sum(scores[kind] > t) for t in (0.6, 0.55)])
                    for kind in (positives, ~positives))  # fmt: skip
-    half = curve.precision_at(np.array([true.mean() / positives.sum()]))
+    half = precision_at(curve, np.array([true.mean() / positives.sum()]))
     assert half == pytest.approx(true.mean() / (true.mean() + false.mean()), abs=1e-6)
     band = curve.intervals().precision_band[:, 1:]
-    assert (band[1] - 1e-9 <= curve.precision_at(band[0])).all()
-    assert (curve.precision_at(band[0]) <= band[2] + 1e-9).all()
+    assert (band[1] - 1e-9 <= precision_at(curve, band[0])).all()
+    assert (precision_at(curve, band[0]) <= band[2] + 1e-9).all()
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace"])
@@ -245,7 +246,7 @@ def test_the_intervals_cover_the_populations_curve(relation, runs, least):
     }
     part = curve.partial_area(0.2).value
     recalls = np.linspace(0.0, 1.0, 201)[1:]
-    precision = curve.precision_at(recalls)
+    precision = precision_at(curve, recalls)
     hits = dict.fromkeys((*exact, "part", "band"), 0)
     for seed in range(runs):
         found = nolook.ROCCurve(0.4, grid, relation=relation, random_state=seed)

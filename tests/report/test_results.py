@@ -14,7 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pyarrow as pa
 import pytest
-from attrs import asdict
+from attrs import asdict, evolve
 from rich.console import Console
 from sklearn import config_context
 from sklearn.exceptions import NotFittedError
@@ -24,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 import nolook
 from nolook.errors import ParameterError
 from nolook.estimators.catalogue import MODELS, SELECTORS
+from nolook.report.curve_findings import curve_sections
 from nolook.report.exports import _latex, exported
 from nolook.report.findings import Table
 from nolook.report.sections import sections
@@ -249,6 +250,19 @@ def test_pictures_draw_on_given_axes_or_new_ones(name):
     assert before
     assert release.plot(axes) is axes
     assert len(axes.lines) > before
+    plt.close(axes.figure)
+
+
+def test_the_picture_of_a_curve_ends_where_rows_do():
+    from matplotlib import pyplot as plt
+
+    model = bending()
+    places, below = model.curves_[0].places, np.repeat([0.0, 0.25, 0.75, 1.0], [3, 1, 2, 3])
+    model.curves_ = evolve(model.curves_[0], below=below), *model.curves_[1:]
+    across = curve_sections(model)[0].figures[0].picture.across
+    assert (across.low, across.high) == (places[2], places[6])
+    axes = model.plot()
+    np.testing.assert_allclose(axes.get_xlim(), (across.low, across.high), rtol=0.1)
     plt.close(axes.figure)
 
 

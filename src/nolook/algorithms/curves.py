@@ -24,6 +24,7 @@ _CELLS, _KNOTS = 64, 12
 _FEWEST_KNOTS = 4
 _NOISE = 16.0  # deviations of a cell's noise: two of a sum over all cells
 _TAIL = 0.01  # share of the mass beyond the outermost knots
+_SURE = 4.0  # deviations of its noise beyond which cells next to each other surely hold rows
 # Scales about the centre in which cells are about as wide; beyond they grow.
 _EVEN = 0.8
 # Places in a cell for means over it.
@@ -40,7 +41,7 @@ class Curve:
     knots: Vector  # increasing, shape (knots,)
     shapes: Matrix  # values at the knots, smoothest first, shape (functions, knots)
     roughness: Vector  # in units of the smoothest one's, shape (functions,)
-    below: Vector  # share of rows below each knot
+    rows: Matrix  # places in scales, and the share below each: all of what stands out from noise
 
     def at(self, places: Vector) -> Matrix:
         """Return the functions of standardised values, shape (functions, places)."""
@@ -59,23 +60,26 @@ def curve_of(counts: Vector, sigma: float, edges: Vector, most: int) -> Curve | 
 
     None of too few knots, or where all but two cells hold no more than noise: of two values.
     """
-    mass, both = _mass(counts, sigma, edges), np.sort(counts)[-2:].sum()
-    knots = _knots(mass, edges)
+    below, both = _below(counts, sigma, edges), np.sort(counts)[-2:].sum()
+    knots = np.rint(UNIT * _knots(below, edges)) / UNIT
     if len(knots) < _FEWEST_KNOTS or counts.sum() - both <= min(_NOISE * sigma, both):
         return None
-    inside = (np.arange(_PLACES) + 0.5) / _PLACES
-    places = (edges[:-1, None] + np.diff(edges)[:, None] * inside).ravel()
-    weights = np.repeat(mass / _PLACES, _PLACES)
-    hats = np.array([np.interp(places, knots, hat) for hat in np.eye(len(knots))])
-    products = (hats * weights) @ hats.T + _TINY * np.eye(len(knots))
-    bends = np.diff(np.eye(len(knots)), 2, axis=0)
+    cells = (np.arange(_PLACES * counts.size) + 0.5) / _PLACES
+    places = np.interp(cells, np.arange(edges.size), edges)
+    weights, each = np.repeat(np.diff(below) / _PLACES, _PLACES), np.eye(len(knots))
+    hats = np.array([np.interp(places, knots, hat) for hat in each])
+    products = (hats * weights) @ hats.T + _TINY * each
     straight = np.stack([hats @ weights, hats @ (weights * places)])
     free = np.linalg.svd(straight)[2][2:].T
-    rough, found = eigh(free.T @ bends.T @ bends @ free, free.T @ products @ free)
+    bends = np.diff(each, 2, axis=0) @ free
+    rough, found = eigh(bends.T @ bends, free.T @ products @ free)
     shapes = (free @ found[:, :most]).T.clip(-_LARGEST, _LARGEST)
     rough = np.maximum(rough[:most] / max(rough[0], _TINY), 1.0)
-    below = np.interp(knots, edges, np.append(0.0, mass.cumsum()))
-    return Curve(np.rint(knots * UNIT), np.rint(shapes * UNIT), rough, below)
+    low, high = _seen(counts, sigma)
+    below[: low + 1], below[high:] = 0.0, 1.0
+    known = np.union1d(knots, edges[[low, high]])
+    rows = np.stack([known, np.interp(known, edges, below)])
+    return Curve(UNIT * knots, np.rint(shapes * UNIT), rough, rows)
 
 
 def kernel_curves(curves: tuple[Curve | None, ...]) -> Curves | None:
@@ -83,39 +87,43 @@ def kernel_curves(curves: tuple[Curve | None, ...]) -> Curves | None:
     some = [(place, curve) for place, curve in enumerate(curves) if curve is not None]
     if not some:
         return None
-    most = max(curve.knots.size for _, curve in some)
-    sizes = [len(curve.shapes) for _, curve in some]
-    knots = np.full((len(some), most), np.inf)
-    values = np.zeros((sum(sizes), most))
-    first = np.append(0, np.cumsum(sizes))
+    most = _KNOTS + 2
+    first = np.append(0, np.cumsum([len(curve.shapes) for _, curve in some]))
+    knots, values = np.full((len(some), most), np.inf), np.zeros((first[-1], most))
     for place, (_, curve) in enumerate(some):
         knots[place, : curve.knots.size] = curve.knots
         values[first[place] : first[place + 1], : curve.knots.size] = curve.shapes
     return Curves(np.array([place for place, _ in some]), first, knots, values)
 
 
-def _mass(counts: Vector, sigma: float, edges: Vector) -> Vector:
+def _seen(counts: Vector, sigma: float) -> tuple[int, int]:
+    """Return the outermost edges of cells that stand out, alone or with those next to them."""
+    below, edge = np.append(0.0, counts.cumsum()), np.arange(counts.size + 1)
+    noise = _SURE * sigma * np.sqrt(abs(edge[:, None] - edge))
+    last, first = np.tril(below[:, None] - below > noise).nonzero()
+    low, high = sorted((last.min(initial=counts.size) - 1, first.max(initial=0)))
+    return low, high + 1
+
+
+def _below(counts: Vector, sigma: float, edges: Vector) -> Vector:
     """Shrink counts towards a normal law as far as noise makes them differ; return shares."""
-    total = max(counts.sum(), 1.0)
-    below = ndtr(edges)
-    below[[0, -1]] = 0.0, 1.0
-    normal = total * np.diff(below)
+    normal = max(counts.sum(), 1.0) * np.diff(ndtr(edges))
     away = counts - normal
     share = max(0.0, 1.0 - counts.size * sigma**2 / max(away @ away, _TINY))
     mass = np.maximum(normal + share * away, 0.0) + _TINY
-    return np.asarray(mass / mass.sum())
+    mass /= mass.sum()
+    return np.append(0.0, mass.cumsum())
 
 
-def _knots(mass: Vector, edges: Vector) -> Vector:
+def _knots(below: Vector, edges: Vector) -> Vector:
     """Return places of equal mass between them, and one in either tail.
 
     None is nearer to the last than a cell's width.
     """
     shares = np.concatenate([[_TAIL], (np.arange(_KNOTS) + 0.5) / _KNOTS, [1.0 - _TAIL]])
-    places = np.interp(shares, np.append(0.0, mass.cumsum()), edges)
+    places = np.interp(shares, below, edges)
     knots: Vector = places[:1]
     for place in places[1:]:
-        cell = np.searchsorted(edges[1:-1], place, "right")
-        if place - knots[-1] >= edges[cell + 1] - edges[cell]:
+        if place - knots[-1] >= np.diff(edges)[np.searchsorted(edges[1:-1], place, "right")]:
             knots = np.append(knots, place)
     return knots

@@ -201,11 +201,6 @@ class RocCurve:
         pairs = self.positive.counts[-1] * self.negative.counts[-1]
         return float(np.clip((cells * positive) @ negative / pairs, 0.0, 1.0))
 
-    def precision_at(self, recalls: Vector) -> Vector:
-        """Return the precision at recalls above 0, between thresholds too."""
-        true, rows = _found(self._counts, recalls)
-        return true / rows
-
     def partial_area(self, max_fpr: float) -> Measure:
         """Return the standardised area up to a false positive rate, as scikit-learn does.
 

@@ -22,8 +22,6 @@ __all__ = ["bent_columns", "curve_sections"]
 _MOST_DRAWN = 12
 # Scales about the centre that a picture shows, and places in it.
 _SHOWN, _PLACES = 3.0, 200
-# Pictures end where so much of the column lies between them and its median.
-_WITH_ROWS = 0.495
 # Share of a picture's height that the distribution of the column takes.
 _LOWEST = 0.2
 
@@ -84,10 +82,10 @@ def _picture(model: PrivateModel, place: int, name: str, curve: ColumnCurve) -> 
     column = scaling.names.index(name)
     center, reach = scaling.center[column], _SHOWN * scaling.scale[column]
     shown = curve.places
-    if curve.below is not None and (inner := abs(curve.below - 0.5) < _WITH_ROWS).sum() > 1:
-        shown = shown[inner]
-    low = max(float(shown[0]), float(center - reach))
-    high = min(float(shown[-1]), float(center + reach))
+    if curve.below is not None and len(rows := np.flatnonzero(np.diff(curve.below))):
+        shown = shown[rows[0] : rows[-1] + 2]  # the picture ends where they do
+    low = float(max(shown[0], center - reach))
+    high = float(min(shown[-1], center + reach))
     across = np.union1d(np.linspace(low, high, _PLACES), curve.places.clip(low, high))
     # Logarithms of ratios are drawn as such, and ticks name the ratios.
     family = words_of(model).family

@@ -295,8 +295,28 @@ def test_knots_lie_in_long_tails_too():
     edges = cell_edges(20.0)
     counts = np.histogram(np.exp(1.5 * generator.normal(size=100_000)) / 3.0, edges)[0]
     curve = curve_of(counts + 30.0 * generator.normal(size=64), 30.0, edges, 4)
-    assert 0.97 < curve.below[-1] < 1.0
+    places, below = curve.rows
+    assert 0.97 < np.interp(curve.knots[-1] / UNIT, places, below) <= 1.0
     assert curve.knots[-1] > 8.0 * UNIT
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rows_end_where_none_stands_out_from_the_noise(seed):
+    generator = np.random.default_rng(seed)
+    edges = cell_edges(7.5)
+    months = (generator.integers(1, 13, size=15_000) - 6.5) / 3.4
+    counts = np.histogram(months, edges)[0] + 40.0 * generator.normal(size=64)
+    places, below = curve_of(counts, 40.0, edges, 4).rows
+    cells = np.flatnonzero(np.diff(below))
+    low, high = 6.5 + 3.4 * places[[cells[0], cells[-1] + 1]]
+    assert 0.3 < low <= 1.0
+    assert 12.0 <= high < 12.7
+
+
+def test_of_noise_alone_rows_may_be_anywhere():
+    edges = cell_edges(5.0)
+    curve = curve_of(np.linspace(0.05, 0.5, 64), 1.0, edges, 4)
+    np.testing.assert_allclose(curve.rows[0][[0, -1]], edges[[0, -1]])
 
 
 def test_a_picture_of_a_curve_ends_where_the_rows_do():

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from attrs import define, evolve, field
 
-from nolook._arrays import Flags, Integers, Matrix, Places, Vector
+from nolook._arrays import Flags, Integers, Matrix, Vector
 from nolook.algorithms.curves import Curve, cell_edges, curve_of
 from nolook.algorithms.glm.clips import release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
@@ -52,13 +52,9 @@ _STEPS = 2
 _LEAST_LEFT = 0.1
 
 
-def _count(
-    places: Places, center: Vector, scale: Vector, edges: Vector, batch: Matrix, weights: Weights
-) -> Integers:
-    """Count rows by where some columns are, in scales, shape (columns, cells)."""
-    with np.errstate(over="ignore"):
-        values = (batch[places] - center[:, None]) / scale[:, None]
-    return np.array([threshold_counts(each, edges[1:-1], weights) for each in values])
+def _count(edges: dict[Any, Vector], batch: Matrix, weights: Weights) -> Integers:
+    """Count rows by where some columns are between edges of their own, shape (columns, cells)."""
+    return np.array([threshold_counts(batch[own], ends, weights) for own, ends in edges.items()])
 
 
 @define(eq=False)
@@ -87,17 +83,17 @@ class Beginning:
         lines = len(scaling.names)
         room = min(room - lines, _MOST_ENTRIES)
         most = _MANY if room >= _MANY * (lines - 1) else _FEW
-        hidden = room < most or lines * (most + 1) > _WIDEST or not scaling.detected[-1]
+        hidden = room < most or lines * (most + 1) > _WIDEST
         searched = searched & ~scaling.binary[:-1]
         if hidden or not searched.any():
             return scaling
         progress("knots")
-        edges, places = cell_edges(scaling.limit), np.flatnonzero(searched)
-        count = partial(_count, places, scaling.center[places], scaling.scale[places], edges)
+        edges, center, scale = cell_edges(scaling.limit), scaling.center, scaling.scale
+        own = {place: center[place] + scale[place] * edges[1:-1] for place in searched.nonzero()[0]}
         mu = math.sqrt(_KNOTS) * self.mu
-        rest = iter(release_histograms(table, mu, self.source, count))
-        sigma = histograms_sensitivity(len(places), "add-remove") / mu
-        curves = [curve_of(next(rest), sigma, edges, most) if own else None for own in searched]
+        rest = iter(release_histograms(table, mu, self.source, partial(_count, own)))
+        sigma = histograms_sensitivity(len(own), "add-remove") / mu
+        curves = [curve_of(next(rest), sigma, edges, most) if one else None for one in searched]
         progress("lines")
         self.follow(scaling)
         progress("choice")

@@ -20,7 +20,6 @@ from nolook.algorithms.glm.frame import NoisyFrame
 from nolook.algorithms.glm.inference import with_sampling
 from nolook.algorithms.glm.likelihood import NoisyLikelihood
 from nolook.algorithms.glm.linear import NoisyRegression
-from nolook.kernels.moments import UNIT
 
 __all__ = ["ColumnCurve", "additive_curves", "feature_entries"]
 
@@ -92,7 +91,7 @@ def additive_curves(
             None if half is None else heights[:, None] + half[:, None] * both,
             straight=bool((np.abs(part[1:]) <= _STRAIGHT).all()),
             share=varied,
-            below=None if curve is None else _below(curve, standard),
+            below=None if curve is None else np.interp(standard, *curve.rows),
         )
     whole = max(sum(each.share for each in found), np.finfo(np.float64).tiny)
     level, half = origin + target * float(means @ theta), half_widths(means[None])
@@ -139,7 +138,7 @@ def _contrasts(
 ) -> tuple[Vector, Matrix]:
     """Return the places of a feature, standardised, and its curve there less its mean."""
     # The band of a line is narrowest, and bent, at the mean.
-    inside = means[entries] if curve is None else curve.knots / UNIT
+    inside = means[entries] if curve is None else curve.rows[0]
     inside = inside[(inside > ends[0]) & (inside < ends[1])]
     standard = np.concatenate([ends[:1], inside, ends[1:]])
     contrasts = np.zeros((standard.size, means.size))
@@ -148,13 +147,6 @@ def _contrasts(
     if curve is not None:
         contrasts[:, entries[1:]] += curve.at(standard).T
     return standard, contrasts
-
-
-def _below(curve: Curve, standard: Vector) -> Vector:
-    """Return the shares of rows below places, of which the first and the last are the ends."""
-    below: Vector = np.interp(standard, curve.knots / UNIT, curve.below)
-    below[[0, -1]] = 0.0, 1.0
-    return below
 
 
 def feature_entries(release: NoisyFrame) -> Iterator[tuple[list[int], Curve | None]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from nolook._arrays import Vector
 from nolook.algorithms.glm.designs import Blocks
 from nolook.algorithms.glm.estimate import Noisy
 from nolook.algorithms.node_counts import NoisyForest, Weighing, release_cells
@@ -28,19 +27,19 @@ __all__ = ["ERROR_EDGES", "release_errors", "release_sides"]
 ERROR_EDGES = np.append(np.exp2(np.arange(-56, 41) / 8), np.inf)
 
 
-def release_errors(blocks: Blocks, theta: Vector, mu: float, source: ByteSource) -> NoisyForest:
+def release_errors(blocks: Blocks, model: GridModel, mu: float, source: ByteSource) -> NoisyForest:
     """Release how many rows have errors of which size by a model, in one pass.
 
     Guarantee: ``mu``-GDP when a row is added or removed.
     """
-    sizes = ErrorSizes(GridModel(*blocks.design.on_grid(theta)), ERROR_EDGES[:-1])
+    sizes = ErrorSizes(model, ERROR_EDGES[:-1])
     exact, event = blocks.fold(sizes).value, GaussianEvent("errors", mu)
     (found,), _, _ = release_cells([exact], event, "add-remove", source, Weighing(blocks.whole))
     return found
 
 
 def release_sides(
-    blocks: Blocks, theta: Vector, clip: float, mu: float, source: ByteSource
+    blocks: Blocks, model: GridModel, clip: float, mu: float, source: ByteSource
 ) -> Noisy:
     """Release how many rows are far below what a model predicts, near it, and far above.
 
@@ -48,6 +47,6 @@ def release_sides(
     ``mu``-GDP when a row is added or removed.
     """
     far = 0.5 * clip / blocks.design.norm
-    exact = blocks.fold(ErrorSides(GridModel(*blocks.design.on_grid(theta)), far)).value
+    exact = blocks.fold(ErrorSides(model, far)).value
     noisy = release_bins(exact[np.newaxis], mu, blocks.whole, source)[0]
     return Noisy(noisy, histograms_sensitivity(1, "add-remove") / mu)

@@ -125,9 +125,9 @@ class LinearRelease(Frame):
         sensitivity = errors_sensitivity(blocks.whole)
         fit = blocks.release(errors, sensitivity, ERROR_UNIT**2, self._mu("fit"), source)
         progress("errors")
-        sizes = release_errors(blocks, theta, self._mu("errors"), source)
+        sizes = release_errors(blocks, model, self._mu("errors"), source)
         progress("sides")
-        sides = release_sides(blocks, theta, clip.bound, self._mu("sides"), source)
+        sides = release_sides(blocks, model, clip.bound, self._mu("sides"), source)
         progress("scores")
         scores = release_clipped_scores(blocks, model, clip.bound, self._mu("scores"), source)
         own = seen, clip, theta, chosen, scores, fit, sizes, sides
