@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -205,3 +206,26 @@ def test_within_a_cell_the_error_holds_all_of_it():
     assert found.cdf(2.5) == 0.74
     assert found.cdf_error(2.5) >= 0.26
     assert found.cdf_error(2.0) < 0.05
+
+
+@pytest.mark.parametrize("noisy", [8, 30])
+def test_a_quantile_that_noise_moves_into_a_gap_becomes_its_nearer_end(noisy):
+    """48 % of the values are 0, the others are 40 to 56; noise lifts the share from `noisy` on."""
+    points = np.arange(-7.0, 57.0)
+    above = 40.0 * (points >= noisy) + 30.0 * np.maximum(points - 39.0, 0.0)
+    counts = np.append((480.0 * (points >= 0.0) + above)[:-1], 1000.0)
+    forest = ForestNoise(best_forest(64, "laplace"), 300.0, 0.0)
+    found = PrivateDistribution(points, counts, 1000.0, forest)
+    assert found.ppf(0.5) == noisy
+    (value,), ((low, high),) = found.across_gaps(np.array([0.5])), found.ppf_interval([0.5])
+    assert value == pytest.approx(43.0, abs=3.0) if noisy > 20 else value == 0.0
+    assert low <= value <= high
+
+
+def test_quantiles_of_a_distribution_without_gaps_stay_where_they_are():
+    generator, p = np.random.default_rng(3), np.linspace(0.05, 0.95, 19)
+    for values in (generator.uniform(1, 63, 2000), generator.exponential(9.0, 2000)):
+        found = exact(np.ceil(values).clip(1, 64), range(1, 65))
+        noisy = evolve(found, noise=evolve(found.noise, block_variance=20.0))
+        np.testing.assert_array_equal(found.across_gaps(p), found.ppf(p))
+        assert (abs(noisy.across_gaps(p) - found.ppf(p)) <= 4.0).all()

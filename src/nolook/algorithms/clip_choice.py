@@ -92,7 +92,7 @@ def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, er
 
 def _beyond(parts: Matrix) -> Matrix:
     """Return the sums of what is after each place."""
-    return np.asarray(np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts)
+    return np.cumsum(parts[:, ::-1], axis=1)[:, ::-1] - parts
 
 
 def _hidden(shown: float, counts: Vector, noise: BinNoise, most: float) -> tuple[Matrix, Vector]:

@@ -22,7 +22,6 @@ one row a unit and squares of weights are not known.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from nolook._arrays import Vector
 
@@ -45,10 +44,9 @@ def squares_ratio(
     return ratio.clip(_SMALLEST, 1.0)
 
 
-def design_effect(shares: ArrayLike, own: Vector, others: Vector) -> Vector:
+def design_effect(shares: Vector | float, own: Vector, others: Vector) -> Vector:
     """Return the variance of weighted counts over that of as many rows of weight 1.
 
     `own` and `others` are the ratios of the rows counted and of all others.
     """
-    s = np.asarray(shares, dtype=np.float64)
-    return np.asarray(own * (1.0 - s) + others * s)
+    return own * (1.0 - shares) + others * shares

@@ -25,6 +25,10 @@ _CHOSEN = 1.3
 # Of a noisy count's deviation: what rising counts are off at the ends of their runs, at most, in
 # simulations of 200 to 20,000 rows in 512 cells; intervals of quantiles hold 97.5 % on average.
 _RISING = 0.9
+# Deviations of the noise around a count, of which the inner two enclose a gap if most cells between
+# the outer ones are between them. Chosen by simulation: of the medians of a column that is half 0,
+# 13 % lay in the gap and 1 % do (2,000 rows at epsilon 0.3); those of others lose no precision.
+_AROUND = (-4.5, -1.5, 1.5, 4.5)
 
 
 @frozen
@@ -58,8 +62,8 @@ class PrivateDistribution:
     def counted(self) -> NoisyCount:
         """The number of rows with the standard deviation of its noise; 0 where it is public."""
         left_out, error = self.left_out or (None, None)
-        counted = NoisyCount(self.rows, math.sqrt(self.noise.rows_variance))
-        return evolve(counted, left_out=left_out, lost_error=error)
+        noise = math.sqrt(self.noise.rows_variance)
+        return NoisyCount(self.rows, noise, left_out, lost_error=error)
 
     @cached_property
     def _shares(self) -> Vector:
@@ -77,7 +81,7 @@ class PrivateDistribution:
         """
         t = self._reached(t)
         place = np.searchsorted(self.points, t, side="right")
-        error = self._between(np.zeros_like(place), place)[1]
+        error = self._between(0 * place, place)[1]
         inside = t > np.append(-np.inf, self.points)[place]
         cell = np.diff(self._shares, prepend=0.0, append=1.0)[place]
         return np.where(inside, np.hypot(error, cell), error)
@@ -89,9 +93,7 @@ class PrivateDistribution:
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
-        place = np.searchsorted(self._shares, np.asarray(p, dtype=np.float64), side="left")
-        quantiles: Vector = self.points[np.minimum(place, len(self.points) - 1)]
-        return quantiles
+        return self.points[np.searchsorted(self._shares, p)]
 
     def ppf_interval(self, p: ArrayLike, deviations: float = DEVIATIONS["laplace"]) -> Vector:
         """Return the ends of an interval for the quantile of each p, shape (..., 2).
@@ -100,8 +102,22 @@ class PrivateDistribution:
         the first one that a test leaves (whole numbers, at least 1 above that), and it has no end
         where the first or the last threshold is left.
         """
-        ends = [self._tested(each, deviations) for each in np.ravel(p).tolist()]
+        ends = [self._tested(each, deviations) for each in np.ravel(p)]
         return np.reshape(ends, (*np.shape(p), 2))
+
+    def across_gaps(self, p: Vector) -> Vector:
+        """Return the quantiles, none of them in a gap.
+
+        A quantile is a value of some row. The cells that noise may have moved it through are a gap
+        if they hold few rows for their number: it then becomes the nearer end, by cells, within its
+        interval.
+        """
+        place = np.searchsorted(self._shares, p)
+        off = np.sqrt(self.noise.between(0 * place, place + 1, p)) / self.rows
+        least, low, high, most = np.searchsorted(self._shares[:-1], np.outer(_AROUND, off) + p)
+        gap = (least > 0) & (most < len(self.points) - 1) & (2 * (high - low) > most - least)
+        end = np.where(2 * place > low + high, high, low)
+        return self.points[np.where(gap, end, place)].clip(*self.ppf_interval(p).T)
 
     def _tested(self, p: float, deviations: float) -> tuple[float, float]:
         """Return the interval that a test at each threshold leaves for the quantile at p.
@@ -117,7 +133,7 @@ class PrivateDistribution:
         shares = self._shares[first - 1]
 
         def errors(places: Places) -> Vector:
-            none = np.zeros_like(places)
+            none = 0 * places
             noise = _RISING**2 * self.noise.between(none, places, p)
             return deviations * np.sqrt(noise + self._sampling(none, places, p)) / self.rows
 
@@ -129,7 +145,7 @@ class PrivateDistribution:
 
     def pdf(self, t: ArrayLike) -> tuple[Vector, Vector]:
         """Return the density (a cell's share by its width; 0 off the thresholds) and its error."""
-        last = np.searchsorted(self.points, np.asarray(t, dtype=np.float64), side="left")
+        last = np.searchsorted(self.points, t)
         inside = (last > 0) & (last < len(self.points))
         last = np.where(inside, last + 1, 1)
         first = np.where(inside, last - 1, 1)
@@ -144,7 +160,6 @@ class PrivateDistribution:
 
         The edges increase.
         """
-        edges = np.asarray(edges, dtype=np.float64)
         place = np.searchsorted(self.points, edges, side="right")
         return self._between(place[:-1], place[1:])
 
@@ -152,8 +167,8 @@ class PrivateDistribution:
         """Return the shares of the cells from one number of cells up to another."""
         shares = np.append(0.0, self._shares)
         masses = shares[last] - shares[first]
-        variance = self._variance(first, last, masses)
-        return masses, np.where(first == last, 0.0, np.sqrt(variance) / self.rows)
+        error = np.sqrt(self._variance(first, last, masses)) / self.rows
+        return masses, np.where(first == last, 0.0, error)
 
     @cached_property
     def _starts(self) -> Places:
@@ -166,10 +181,10 @@ class PrivateDistribution:
         """The first and the last of the places around each whose counts are the same."""
         # No rows, and all of them, are counts of their own.
         starts = np.concatenate([[0], self._starts, [len(self.counts)]])
-        lengths = np.diff(np.append(starts, len(self.counts) + 1))
+        lengths = np.diff(starts, append=len(self.counts) + 1)
         return np.repeat(starts, lengths), np.repeat(starts + lengths - 1, lengths)
 
-    def _variance(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
+    def _variance(self, first: Places, last: Places, shares: Vector) -> Vector:
         """Return the variance of the rows from a place to a later one, less a share of all rows.
 
         Isotonic regression replaces noisy counts by the mean of a run of them, and a mean varies at
@@ -179,7 +194,6 @@ class PrivateDistribution:
         """
         starts, ends = self._runs
         first, last = np.asarray(first), np.asarray(last)
-        shares = np.asarray(shares, dtype=np.float64)
         largest = np.array(self.noise.between(first, last, shares))
         sampling = self._sampling(first, last, shares)
         pooled = starts[first] < starts[last]
@@ -197,9 +211,8 @@ class PrivateDistribution:
         largest[between_runs] *= _CHOSEN
         return largest + sampling
 
-    def _sampling(self, first: Places, last: Places, shares: ArrayLike) -> Vector:
+    def _sampling(self, first: Places, last: Places, shares: Vector | float) -> Vector:
         """Return the variance by sampling of the same."""
-        shares = np.asarray(shares, dtype=np.float64)
         binomial = np.asarray(self.sampled * self.rows * np.maximum(shares * (1.0 - shares), 0.0))
         if self.squares is None:
             return binomial
@@ -215,9 +228,7 @@ class PrivateDistribution:
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
         kept = 1.0 - 2 * proportion
-        trimmed = np.full(len(self.points), True)
-        if proportion:
-            trimmed = (self._shares >= proportion) & (self._shares <= 1.0 - proportion)
+        trimmed = (self._shares >= proportion) & (self._shares <= 1.0 - proportion)
         inside = self._inside(proportion)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
@@ -258,7 +269,5 @@ class PrivateDistribution:
 
     def _inside(self, proportion: float) -> Vector:
         """Return the share of each cell among the values without a share at either end."""
-        shares, kept = self._shares, 1.0 - 2 * proportion
-        if proportion:
-            shares = (shares - proportion).clip(0.0, kept) / kept
-        return np.diff(np.append(0.0, shares))
+        kept = 1.0 - 2 * proportion
+        return np.diff((self._shares - proportion).clip(0.0, kept) / kept, prepend=0.0)

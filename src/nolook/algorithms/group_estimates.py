@@ -320,15 +320,15 @@ def _likely(own: Vector, error: Vector, size: Vector) -> Vector:
     usual = np.average(own[known], weights=size[known] ** 2)
     least = max(usual, 1e-4) / 50.0
     between = np.average((own[known] - usual) ** 2 - error[known], weights=size[known]).clip(0.0)
-    return np.asarray(np.maximum(usual + between / (between + error) * (own - usual), least))
+    return np.maximum(usual + between / (between + error) * (own - usual), least)
 
 
 def quantiles_of(
     groups: Groups, released: Released, column: int, shares: Sequence[float]
 ) -> list[Estimates]:
-    """Return quantiles of a column: ends of its cells."""
+    """Return quantiles of a column: ends of its cells, none in a gap."""
     own: ColumnValues = released.values[column]
-    factor, at = released.deviations, np.asarray(shares, dtype=np.float64)
+    factor, at = released.deviations, np.array(shares)
     numbers = []
     for dimensions, place in groups.of_each():
         forest = own.cells_of(dimensions, place)
@@ -339,8 +339,8 @@ def quantiles_of(
         if released.squares is not None:
             weighed = released.squares.values[column].cells_of(dimensions, place)
             found = evolve(found, squares=weighed.distribution(own.points))
-        value = found.ppf(at)
-        value[(value == own.points[0]) | (value == own.points[-1])] = np.nan  # or beyond
+        value = found.across_gaps(at)
+        value[np.isin(value, own.points[[0, -1]])] = np.nan  # or beyond
         ends = np.array([one.ppf_interval(at, factor) for one in (found, found.noise_alone)])
         ends[:, np.isnan(value)] = np.nan
         (low, high), (least, most) = np.moveaxis(ends.clip(*own.points[[0, -1]]), -1, 1)

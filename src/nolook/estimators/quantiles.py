@@ -95,7 +95,8 @@ def quantiles(
     """Release quantiles of every column of a table within one budget.
 
     The quantile at share p is the smallest threshold t with ``F(t) >= p``, where F is a private
-    distribution of the column as in :class:`nolook.ECDF`. One release of counts, with the same
+    distribution of the column as in :class:`nolook.ECDF`, or the nearer end of a gap without rows
+    into which noise moved it. One release of counts, with the same
     noise for every column, has all distributions; together they give the number of rows.
 
     Guarantee
@@ -154,7 +155,7 @@ def quantiles(
 
     def read_off(found: tuple[PrivateDistribution, ...], guarantee: PrivacyGuarantee) -> Quantiles:
         known = [evolve(one, sampled=guarantee.unit.max_rows) for one in found]
-        values = np.array([one.ppf(shares) for one in known])
+        values = np.array([one.across_gaps(shares) for one in known])
         ends = np.array([one.ppf_interval(shares) for one in known])
         given = {name: grid for name, grid in (grids or {}).items() if grid is not None}
         names, read_options = table.column_names, table.read_options()
