@@ -118,9 +118,11 @@ def test_standard_errors_are_those_of_the_noise(own):
         assert found.cdf_error(i + 1.0) == pytest.approx(error(unit[i]))
     # Below the first threshold there may be any part of the first cell.
     assert found.cdf_error([0.5, points, 99.0]).tolist() == [1 / points, 0.0, 0.0]
-    edges = [0.0, 1.0, 3.0, 4.0, 5.0]
+    edges = [-np.inf, 1.0, 3.0, 4.0, 5.0]
     wanted = [error(unit[0]), error(unit[2] - unit[0]), error(unit[3] - unit[2])]
     np.testing.assert_allclose(found.masses(edges)[1][:3], wanted)
+    part = np.hypot(wanted[0], 1 / points)
+    assert found.masses([0.0, 1.0])[1] == pytest.approx([part])
     last = found.masses([points - 1.0, float(points)])[1][0]
     assert last == pytest.approx(error(unit[-1] - unit[-2]))
     density, errors = found.pdf([2.5, 3.0, 9.0, 1.0])

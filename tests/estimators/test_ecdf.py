@@ -197,3 +197,18 @@ def test_a_question_without_what_it_needs_is_refused_in_one_line():
     found = nolook.ECDF(1.0).fit(np.arange(100.0))
     with pytest.raises(ParameterError, match="'histogram', missing a required argument: 'edges'"):
         found.ask("histogram")
+
+
+@pytest.mark.parametrize("grid", [None, nolook.LinearGrid(0, 1000, 100)])
+def test_the_share_of_a_cell_that_an_edge_divides_is_part_of_the_error(grid):
+    generator = np.random.default_rng(0)
+    values = np.minimum(generator.uniform(0.0, 1000.0, 20_000), 742.5)  # 26 % are alike
+    ecdf = nolook.ECDF(1.0, grid, random_state=0).fit(values)
+    edges = [0.0, 100.0, 700.0, 742.0, 742.5, 743.0, 800.0, 2000.0]
+    masses, errors = ecdf.histogram(edges)
+    truth = np.diff([np.mean(values <= edge) for edge in edges])
+    assert (abs(masses - truth) <= 4.0 * errors + 1e-3).all()
+    # Between thresholds the share of values that are alike may be in either bin.
+    assert errors[1] < 0.01
+    if grid is not None:
+        assert (errors[2:6] > 0.25).all()

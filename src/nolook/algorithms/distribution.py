@@ -71,25 +71,23 @@ class PrivateDistribution:
 
     def cdf(self, t: ArrayLike) -> Vector:
         """Return the share of values up to each t: that of the last threshold not above it."""
-        place = np.searchsorted(self.points, self._reached(t), side="right")
-        return np.append(0.0, self._shares)[place]
+        return np.append(0.0, self._shares)[self._cells(t)[0]]
 
     def cdf_error(self, t: ArrayLike) -> Vector:
-        """Return the standard error of :meth:`cdf`, of the shape of `t`.
+        """Return the standard error of :meth:`cdf`, of the shape of `t`."""
+        place, cut = self._cells(t)
+        return np.hypot(self._between(0 * place, place)[1], cut)
 
-        Within a cell it includes the whole share of the cell, which may be that of one value.
+    def _cells(self, t: ArrayLike) -> tuple[Places, Vector]:
+        """Return the number of cells up to each t, and the share of the cell that t divides.
+
+        Errors include that share, which may be that of one value; it is 0 at a threshold.
         """
-        t = self._reached(t)
-        place = np.searchsorted(self.points, t, side="right")
-        error = self._between(0 * place, place)[1]
-        inside = t > np.append(-np.inf, self.points)[place]
-        cell = np.diff(self._shares, prepend=0.0, append=1.0)[place]
-        return np.where(inside, np.hypot(error, cell), error)
-
-    def _reached(self, t: ArrayLike) -> Vector:
-        """Return the largest number up to each t that a value may be."""
         t = np.asarray(t, dtype=np.float64)
-        return np.floor(t) if self.whole else t
+        t = np.floor(t) if self.whole else t  # the largest value up to it
+        place = np.searchsorted(self.points, t, side="right")
+        cell = np.diff(self._shares, prepend=0.0, append=1.0)[place]
+        return place, np.where(t > np.append(-np.inf, self.points)[place], cell, 0.0)
 
     def ppf(self, p: ArrayLike) -> Vector:
         """Return the quantiles (Algorithm 1): the first threshold whose share is at least p."""
@@ -160,8 +158,9 @@ class PrivateDistribution:
 
         The edges increase.
         """
-        place = np.searchsorted(self.points, edges, side="right")
-        return self._between(place[:-1], place[1:])
+        place, cut = self._cells(edges)
+        masses, errors = self._between(place[:-1], place[1:])
+        return masses, np.hypot(errors, np.hypot(cut[:-1], cut[1:]))
 
     def _between(self, first: Places, last: Places) -> tuple[Vector, Vector]:
         """Return the shares of the cells from one number of cells up to another."""
@@ -205,10 +204,9 @@ class PrivateDistribution:
             for place in (first[pooled], last[pooled])
         )
         own = np.broadcast_to(shares, largest.shape)[pooled]
-        among = [self.noise.between(a, b, own) for a, b in product(low, high)]
-        largest[pooled] = np.max([largest[pooled], *among], axis=0)
-        between_runs = pooled & (starts[first] < ends[first]) & (starts[last] < ends[last])
-        largest[between_runs] *= _CHOSEN
+        for a, b in product(low, high):
+            largest[pooled] = np.maximum(largest[pooled], self.noise.between(a, b, own))
+        largest[pooled & (starts[first] < ends[first]) & (starts[last] < ends[last])] *= _CHOSEN
         return largest + sampling
 
     def _sampling(self, first: Places, last: Places, shares: Vector | float) -> Vector:
@@ -221,8 +219,7 @@ class PrivateDistribution:
         usual = min(1.0, self.squares.rows / self.rows)
         inside, outside = (self.squares.noise.between(first, last, share) for share in (0.0, 1.0))
         inside = squares_ratio(own, squares, inside, usual)
-        rest = self.rows - own, self.squares.rows - squares
-        outside = squares_ratio(*rest, outside, usual)
+        outside = squares_ratio(self.rows - own, self.squares.rows - squares, outside, usual)
         return binomial * design_effect(shares, inside, outside)
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:

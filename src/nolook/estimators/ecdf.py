@@ -163,7 +163,8 @@ class ECDF(PrivateFinding):
         ----------
         edges : array_like, shape (bins + 1,)
             Increasing, and not taken from the data. A bin holds the values above its left edge, up
-            to and including its right one; thresholds of the grid are exact.
+            to and including its right one; thresholds of the grid are exact, and the error of a bin
+            includes the share of a cell that an edge divides.
 
         Returns
         -------
