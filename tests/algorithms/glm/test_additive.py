@@ -73,6 +73,27 @@ def test_what_is_drawn_is_stated(mu, kind):
     check_what_is_stated(opened(kind, *data(5_000)), mu, kind)
 
 
+@every_kind
+@pytest.mark.parametrize(("numbers", "straight"), [(1, ()), (0, ()), (3, ("x1", "x2"))])
+def test_the_less_features_may_be_curved_the_more_is_left_and_all_is_stated(
+    kind, numbers, straight, monkeypatch
+):
+    asked, exact = [], additive.release_products
+
+    def release(*arguments):
+        asked.append(arguments[3])
+        return exact(*arguments)
+
+    monkeypatch.setattr(additive, "release_products", release)
+    X, y = data(5_000)
+    X[:, numbers:] = X[:, numbers:] > X[0, numbers:]
+    check_what_is_stated(opened(kind, X, y), 3.0, partial(kind.func, straight=straight))
+    mu = kind(3.0)._mu("gradients")
+    # The choice is among six functions beside three lines and the constant.
+    shares = [0.06, 0.06, 0.12 * (1 + 3 + 6) / (1 + 3 * 7)] if numbers else []
+    assert [(each / mu) ** 2 for each in asked] == pytest.approx(shares)
+
+
 ADDED = [
     (0, [3.0, -40.0, 5.3], 40.0),
     (1_000, [-3.3, 41.0, 9.0], -40.0),

@@ -16,7 +16,7 @@ import numpy as np
 from attrs import define, evolve, field
 
 from nolook._arrays import Flags, Integers, Matrix, Vector
-from nolook.algorithms.curves import Curve, cell_edges, curve_of
+from nolook.algorithms.curves import cell_edges, curve_of
 from nolook.algorithms.glm.clips import release_products
 from nolook.algorithms.glm.designs import Blocks, WeightedDesign, choose_unit
 from nolook.algorithms.glm.families import Family
@@ -30,7 +30,7 @@ from nolook.statistics.weighted_rows import PRODUCT_UNIT
 from nolook.tables import Table
 from nolook.tables.table import Weights
 
-__all__ = ["AFTER_CURVES", "LEAST_WHOLE", "Beginning"]
+__all__ = ["LEAST_WHOLE", "Beginning"]
 
 # Deviations of a column: few, or more where all columns may have them.
 _FEW, _MANY = 4, 6
@@ -42,11 +42,9 @@ _CLIP = 1.5
 LEAST_WHOLE = 700.0
 # Deviations of chance by which a column must seem bent.
 _BENT = 3.0
-# Shares of the gradients' mu^2 for knots, for gradients of lines and for the choice, if any feature
-# may have a curve.
+# Shares of the gradients' mu^2 for knots, for gradients of lines and for the choice, if every
+# feature may have a curve: if fewer may, knots and the choice cost less.
 _KNOTS, _LINES, _CHOICE = 0.08, 0.12, 0.12
-#: What is left for the gradients then.
-AFTER_CURVES = 1.0 - _KNOTS - _LINES - _CHOICE
 _STEPS = 2
 # Least variance of residuals, in squared scales of the target.
 _LEAST_LEFT = 0.1
@@ -72,6 +70,7 @@ class Beginning:
     source: ByteSource
     theta: Vector = field(factory=lambda: np.zeros(0))  # of lines, whitened, the constant first
     left: float = 1.0  # deviation of residuals, in scales of the target
+    rest: float = 1.0  # share of mu^2 that is not spent
 
     def curved(
         self, scaling: Scaling, table: Table, searched: Flags, room: float, progress: OnStep
@@ -83,27 +82,29 @@ class Beginning:
         lines = len(scaling.names)
         room = min(room - lines, _MOST_ENTRIES)
         most = _MANY if room >= _MANY * (lines - 1) else _FEW
-        hidden = room < most or lines * (most + 1) > _WIDEST
         searched = searched & ~scaling.binary[:-1]
-        if hidden or not searched.any():
+        if room < most or lines * (most + 1) > _WIDEST or not searched.any():
             return scaling
         progress("knots")
         edges, center, scale = cell_edges(scaling.limit), scaling.center, scaling.scale
         own = {place: center[place] + scale[place] * edges[1:-1] for place in searched.nonzero()[0]}
-        mu = math.sqrt(_KNOTS) * self.mu
+        share = _KNOTS * len(own) / (lines - 1)
+        mu, self.rest = math.sqrt(share) * self.mu, self.rest - share
         rest = iter(release_histograms(table, mu, self.source, partial(_count, own)))
         sigma = histograms_sensitivity(len(own), "add-remove") / mu
         curves = [curve_of(next(rest), sigma, edges, most) if one else None for one in searched]
+        if not any(curves):
+            return scaling
         progress("lines")
         self.follow(scaling)
         progress("choice")
-        bent = self.bent(evolve(scaling, curves=tuple(curves)))
-        chosen: list[Curve | None] = [None] * len(curves)
-        for place in sorted(bent, key=bent.__getitem__, reverse=True):
-            excess, size = bent[place]
-            if excess > _BENT * math.sqrt(2.0 * size) and size <= room:
-                chosen[place], room = curves[place], room - size
-        return evolve(scaling, curves=tuple(chosen))
+        bent = self.bent(evolve(scaling, curves=tuple(curves)), (lines - 1) * (most + 1) + 1)
+        for evidence, size, place in sorted(bent, reverse=True):
+            if evidence > _BENT and size <= room:
+                room -= size
+            else:
+                curves[place] = None
+        return evolve(scaling, curves=tuple(curves))
 
     def follow(self, scaling: Scaling) -> None:
         """Follow gradients of lines, shrunk as far as noise and chance make them.
@@ -121,40 +122,40 @@ class Beginning:
             mean = family.mean(self.theta[0])
             (slope,) = family.slopes(self.theta[:1]).tolist()
             self.theta[1:] += found[1:] / slope
+            left = max(self.left**2 - math.sqrt(size * float(found @ found)) / rows, _LEAST_LEFT)
             if family.dispersion is not None:
-                self.left = math.sqrt(slope * family.dispersion(mean))
-            else:
-                left = self.left**2 - math.sqrt(size * float(found @ found)) / rows
-                self.left = math.sqrt(max(left, _LEAST_LEFT))
+                left = slope * family.dispersion(mean)
+            self.left = math.sqrt(left)
 
     def _score(self, mean: float) -> float:
         return float(self.family.score(float(np.clip(mean, *self.family.means))))
 
-    def bent(self, scaling: Scaling) -> dict[int, tuple[float, int]]:
-        """Return the evidence that columns are bent once lines have done what they can.
+    def bent(self, scaling: Scaling, entries: int) -> list[tuple[float, int, int]]:
+        """Return the evidence that columns are bent, once lines have done what they can.
 
         That is the squares of their deviations' entries in a gradient, in variances of noise and
-        chance, less their number; and that number.
+        chance, less their number, in deviations of chance; that number; and the column. `entries`
+        are those of a row, had all columns curves.
         """
-        found, variance = self._gradient(scaling, _CHOICE)
-        squares, start = found**2 / variance, len(scaling.names)
-        bent = {}
+        found, variance = self._gradient(scaling, _CHOICE * (scaling.features.size + 1) / entries)
+        start, bent = len(scaling.names), []
         for place, curve in enumerate(scaling.curves):
-            if curve is not None:
-                own = squares[start : start + len(curve.shapes)]
-                bent[place], start = (float(own.sum()) - own.size, own.size), start + own.size
+            if curve:
+                own = found[start : start + len(curve.shapes)]
+                excess = float(own @ own) / variance - own.size
+                bent.append((excess / math.sqrt(2.0 * own.size), own.size, place))
+                start += own.size
         return bent
 
     def _gradient(self, scaling: Scaling, share: float) -> tuple[Vector, float]:
         """Release a gradient; return it, and the variance of an entry by noise and by chance."""
         size, mu = scaling.features.size + 1, math.sqrt(share) * self.mu
-        unit = choose_unit(math.sqrt(size))
-        spread = self.spread.widened(size - 1)
+        self.rest -= share
+        unit, spread = choose_unit(math.sqrt(size)), self.spread.widened(size - 1)
         design = WeightedDesign(scaling, size * unit**2, unit, spread, **self.exposure)
-        blocks = Blocks(self.rows, design, 0)
         reach = (1.0 if self.family.bounded else _CLIP * self.left) * math.sqrt(size)
         most = 2 * math.floor(reach * unit * PRODUCT_UNIT / 2)
-        theta = np.append(self.theta, np.zeros(size - self.theta.size))
-        model = self.family.model(*design.on_grid(theta))
+        theta = np.pad(self.theta, (0, size - self.theta.size))
+        model, blocks = self.family.model(*design.on_grid(theta)), Blocks(self.rows, design, 0)
         gradient, sigma = release_products(blocks, model, most, mu, self.source)
         return gradient, sigma**2 + self.left**2 * scaling.rows.value

@@ -100,7 +100,9 @@ class WeightedDesign:
     unit: int  # grid units in a scale, a power of two
     spread: Spread  # what rows are whitened by
     #: First entries of the model at which gradients begin; the others are 0.
-    start: Vector = field(factory=lambda: np.zeros(0), kw_only=True)
+    start: Vector = field(factory=lambda: np.zeros(0))
+    #: Share of the gradients' mu^2 that is left for them.
+    rest: float = 1.0
     #: Which column of a batch has exposures, if one has; the design leaves it out.
     exposed: int | None = field(default=None, kw_only=True)
     #: The usual exposure, the least and the most.

@@ -27,7 +27,7 @@ from attrs import evolve, field, frozen
 
 from nolook._arrays import Flags, Matrix
 from nolook.algorithms.curves import Curve
-from nolook.algorithms.glm.additive import AFTER_CURVES, LEAST_WHOLE, Beginning
+from nolook.algorithms.glm.additive import LEAST_WHOLE, Beginning
 from nolook.algorithms.glm.designs import (
     Blocks,
     WeightedDesign,
@@ -142,7 +142,7 @@ class Frame(GaussianRelease):
         return self.COMMON | {part: share for part, (share, _) in self.OWN.items()}
 
     def _mu(self, part: str, draws: int = 1) -> float:
-        return self.mu * math.sqrt(self.shares()[part] / draws)
+        return self.mu * math.sqrt(self.shares().get(part, 0.0) / draws)
 
     def _begun(
         self, table: Table, source: ByteSource, progress: OnStep
@@ -180,16 +180,15 @@ class Frame(GaussianRelease):
             place = int(exposed.argmax())
             own = int(kept[:place].sum())
             exposure = {"exposed": own, "exposures": exposure_range(scaling, place)}
-        spread, start = Spread.standard(placed.features.size), np.zeros(0)
+        spread = Spread.standard(placed.features.size)
         if "spread" in self.COMMON:
             progress("spread")
             spread = release_spread(used, placed, self._mu("spread"), source)
+        begin = Beginning(self.FAMILY, rows, exposure, spread, self._mu("gradients"), source)
         if self.straight is not None and scaling.rows.value * self.mu >= LEAST_WHOLE:
-            mu = self._mu("gradients")
-            begin = Beginning(self.FAMILY, rows, exposure, spread, mu, source)
             searched = ~np.isin(used.feature_names, self.straight)
             room = (scaling.rows.value * self._mu("gram")) ** (2.0 / 3.0)
-            placed, start = begin.curved(placed, used, searched, room, progress), begin.theta
+            placed = begin.curved(placed, used, searched, room, progress)
         progress("norms")
         spread = spread.widened(placed.features.size)  # deviations from lines are not whitened
         # The noise grows with the square of B.
@@ -199,14 +198,13 @@ class Frame(GaussianRelease):
         bound = whitened_bound(used, placed, spread, few, self._mu("norms"), source)
         unit = choose_unit(math.sqrt(UNIT**2 + bound) / UNIT)
         squared = (UNIT**2 + bound) // (UNIT // unit) ** 2
-        design = WeightedDesign(placed, squared, unit, spread, start=start, **exposure)
+        design = WeightedDesign(placed, squared, unit, spread, begin.theta, begin.rest, **exposure)
         blocks = Blocks(rows, design, copy_room(scaling, design.size, table.unit))
         return scaling, kept, blocks
 
     def _steps_mu(self, design: WeightedDesign) -> float:
         """Return the mu of all gradients together, but those that curves were chosen by."""
-        left = AFTER_CURVES if design.scaling.curves else 1.0
-        return math.sqrt(left) * self._mu("gradients")
+        return math.sqrt(design.rest) * self._mu("gradients")
 
     def _placed(self, scaling: Scaling) -> Scaling:
         """Return the scaling by which targets are standardised."""
