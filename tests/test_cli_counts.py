@@ -84,8 +84,8 @@ def test_costs_with_many_zeros_have_a_model(people, fit, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--exposure", "hours"), "--exposure names 'hours', which is not a feature; expected"),
-        (("--exposure", "visits"), "--exposure names 'visits', which is not a feature; expected"),
+        (("--exposure", "hours"), "--exposure names 'hours', which is not a feature (--features"),
+        (("--exposure", "visits"), "--exposure names 'visits', which is not a feature (--features"),
         (
             ("--exposure", "days", "--select", "1"),
             "--exposure is 'days' in a pipeline, whose selection decides which columns are left",

@@ -57,7 +57,7 @@ def test_a_table_of_two_columns_has_a_column_for_each_level(cli):
     shown = cli("show", "a.json", "--format", "md").out
     heads = [line for line in shown.splitlines() if line.startswith("| word |")]
     # Rows, mean and sum; the share of a column of groups is by the other.
-    assert heads == ["| word | 0 | 1 | all |"] * 3 + ["| word | Share of died = 1 |"]
+    assert heads == ["| word | 0 | 1 | all |"] * 3 + ["| word | Share of died = 1 (known values) |"]
     assert cli("show", "a.json", "--format", "csv").out.count("differential privacy with") == 1
 
 

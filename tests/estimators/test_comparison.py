@@ -214,7 +214,10 @@ def test_the_number_of_cells_follows_the_rows_found():
     [
         ({"value": "age"}, "value names 'age'"),
         ({"by": "city"}, "by names 'city'"),
-        ({"value": "sex"}, "value names 'sex', a category"),
+        (
+            {"value": "sex"},
+            "value names 'sex', a category; expected numbers or a boolean .two words",
+        ),
         ({"by": "cost", "value": "dead"}, "by names 'cost', which has no declared levels"),
         ({"by": "dead", "value": "dead"}, "by names 'dead' again"),
         ({"epsilon": 0.0}, "epsilon"),

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
-from nolook._language import parameter_name
+from nolook._language import parameter_name, usage_hint
 from nolook._validation import check_count_or_auto
 from nolook.errors import ParameterError
 
@@ -36,8 +36,8 @@ def check_features(table: Table, parameter: str, names: Iterable[str]) -> None:
     for name in names:
         if name not in table.feature_names:
             raise ParameterError(
-                f"{parameter_name(parameter)} names {name!r}, which is not a feature; expected one "
-                f"of the columns, such as {table.feature_names[0]!r}"
+                f"{parameter_name(parameter)} names {name!r}, which is not a feature "
+                f"({usage_hint('features', [*table.feature_names, name])} if it is a column)"
             )
 
 

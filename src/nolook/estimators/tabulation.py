@@ -120,7 +120,7 @@ class _Asked:
                 raise ParameterError(
                     f"{parameter_name('share')} is of {column!r}, whose levels do not include "
                     f"{wanted or 'true'!r}; expected a declared level "
-                    f"({usage_hint('share', f'{column}={labels[0]}')})"
+                    f"({usage_hint('share', f'{column}={labels[len(labels) > 2]}')})"
                 )
         # More numbers than fit a memory; levels are declared.
         sizes = [len(labels or ()) for labels in coded.code_labels]
@@ -197,8 +197,8 @@ def coded_columns(
     for parameter, name in numbers:
         if labels[name] is not None and name not in booleans:
             raise ParameterError(
-                f"{parameter_name(parameter)} names {name!r}, a category; expected a column of "
-                "numbers"
+                f"{parameter_name(parameter)} names {name!r}, a category; expected numbers or a "
+                "boolean (two words in a schema: type = 'boolean', true = ['yes'], false = ['no'])"
             )
     return coded
 

@@ -66,7 +66,7 @@ def _head(found: Tabulation, each: Measured) -> str:
         at = float(each.at or 0.0)
         return f"{'Median' if at == 0.5 else f'{100 * at:g} % quantile'} of {each.column}"
     if each.name == "share":
-        return f"Share of {each.column}{'' if each.at is None else f' = {each.at}'}"
+        return f"Share of {each.column}{'' if each.at is None else f' = {each.at}'} (known values)"
     name = _NAMES.get(each.name, f"{each.name.capitalize()} of {{}}")
     return name.format(each.column or found.privacy.unit.tally)
 
@@ -414,7 +414,9 @@ def _of_levels(found: Description) -> Iterator[Table]:
     ]
     if levels:
         heads = ("Level", found.privacy.unit.tally, "Share")
-        yield Table(f"Levels, with {INTERVAL}s", heads, tuple(levels))
+        yield Table(
+            f"Shares of all {found.privacy.unit.counted}s, with {INTERVAL}s", heads, tuple(levels)
+        )
 
 
 def _shape(measured: Sequence[Measured]) -> str:
