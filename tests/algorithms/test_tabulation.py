@@ -223,13 +223,32 @@ def test_what_clipping_may_move_follows_the_tail():
             squares.append(clip**2 * beyond / max(np.square((far - clip).clip(0.0)).mean(), 1e-3))
             held.append((far - clip).clip(0.0).mean() <= 1.96 * clipped)
     normal, heavy = np.median(np.reshape(allowed, (2, -1)), axis=1)
-    assert normal < 0.01 < heavy
+    assert normal < 0.015 < heavy
     assert np.mean(held[:40]) > 0.95
-    assert np.mean(held[40:]) > 0.8
+    assert np.mean(held[40:]) > 0.9
     assert 0.5 < np.median(squares[40:]) < 10.0
     taken, most = np.reshape(all_squares, (2, 40, 2)).transpose(2, 0, 1)
-    assert taken.mean(axis=1).min() > 0.9
+    assert taken.mean(axis=1).min() > 0.75
     assert np.median(most[0]) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("sigma", "epsilon"),
+    [(1.5, 1.0), *(pytest.param(s, 0.5, marks=pytest.mark.slow) for s in (1.0, 1.5))],
+)
+def test_means_of_skewed_columns_are_covered(sigma, epsilon):
+    generator, held = np.random.default_rng(9), []
+    for seed in range(12):
+        columns = {f"x{j}": generator.lognormal(7.0, sigma, 3_500) for j in range(8)}
+        table = nolook.read_table(pd.DataFrame(columns), False)
+        found = nolook.describe(table, epsilon=epsilon, random_state=seed).to_frame()
+        means = found[found.what == "mean"].set_index("column")
+        truths = pd.Series({name: values.mean() for name, values in columns.items()})
+        held.extend(((means.low <= truths) & (truths <= means.high))[means.value.notna()])
+    assert len(held) > 48
+    # With tails that fall at once by a quarter or more (a bin of half an octave): .2 to .5. The
+    # noise of the smallest budget hides a fourth of the rows, where all of the longest tail is.
+    assert np.mean(held) > (0.6 if (sigma, epsilon) == (1.5, 0.5) else 0.8)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
@@ -245,4 +264,4 @@ def test_a_deviation_is_within_its_interval_or_not_shown_where_values_are_clippe
         low, high = found.low["skewed"], found.high["skewed"]
         held.append(np.isnan(low) or low <= skewed.std() <= high)
     assert np.mean(held) > 0.85
-    assert np.mean(shown, axis=0)[1] > 0.9
+    assert np.mean(shown, axis=0)[1] > 0.7

@@ -96,7 +96,7 @@ AGAIN = "counts of pairs again"
 # The share of the budget for each time that a row is counted.
 _SHARES = {
     LEVELS: 0.4, COUNTS: 0.55, TOTAL: 0.09, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1,
-    DISTANCES: 0.6, SUMS: 2.6, BLOCKS: 2.0,
+    DISTANCES: 1.2, SUMS: 2.6, BLOCKS: 2.0,
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
 _COMPARED = {COUNTS: 0.2, MAGNITUDES: 0.4, RANGES: 0.2, DISTANCES: 0.3, SUMS: 1.2, BLOCKS: 3.0}
@@ -116,7 +116,7 @@ class ColumnSums:
     clip: float
     #: The last axis holds the sums of 1, t and t^2 - 1/2, in rows; the variance is that of t.
     moments: Margins
-    clipped: float  # how far clipping may move the mean of all rows, as a root mean square
+    clipped: float  # how far clipping may move the mean of all rows, as a standard deviation
     squared: float  # how much it takes from the mean square, at most, in squares of the clip
     beyond: float  # the mean square of how far it moves a row, in clips
     kurtosis: float  # of the clipped values of all rows, about the center
