@@ -106,7 +106,7 @@ KINDS = [
     ),
     *("calibration", "evaluation", "cross-validation", "comparison", "survival"),
 ]
-DRAWN = [name for name in KINDS if name not in {"selection", "scaler"}]
+DRAWN = [name for name in KINDS if name not in {"selection", "scaler", "quantiles"}]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -251,6 +251,14 @@ def test_pictures_draw_on_given_axes_or_new_ones(name):
     assert release.plot(axes) is axes
     assert len(axes.lines) > before
     plt.close(axes.figure)
+
+
+def test_quantiles_of_one_column_have_a_picture():
+    one = nolook.quantiles(rows()[0][:, np.newaxis], grids={"x0": GRID})
+    axes = one.plot()
+    assert [text.get_text() for text in axes.get_yticklabels()][:1] == ["x0"]
+    with pytest.raises(ParameterError, match="has no picture"):
+        releases()["quantiles"].plot()
 
 
 def test_the_picture_of_a_curve_ends_where_rows_do():
