@@ -33,8 +33,8 @@ def attack_on(ledger: Ledger, amount: Amount | Budget) -> str:
 
 
 def unit_of(ledger: Ledger) -> str:
-    """Return the noun for what a ledger protects: row, or its unit."""
-    return "row" if ledger.unit is None else ledger.unit.split(" named by ")[0]
+    """Return the noun for what a ledger protects, which its first release decides."""
+    return "row or unit" if ledger.unit is None else ledger.unit.split(" named by ")[0]
 
 
 @frozen
