@@ -10,7 +10,7 @@ from nolook._version import __version__
 from nolook.formats.files import one_line
 from nolook.privacy.ledger import Ledger, LedgerEntry
 from nolook.report._templates import template
-from nolook.report.ledger_status import amounts, attack_on, unit_of
+from nolook.report.ledger_status import amounts, attack_on
 
 __all__ = ["STATES", "in_words", "render_ledger_page"]
 
@@ -37,7 +37,6 @@ def render_ledger_page(ledger: Ledger) -> str:
         cards=cards,
         verdict=strength(ledger.budget.epsilon, ledger.budget.delta),
         meanings=_meanings(ledger),
-        one=unit_of(ledger),
         unit=ledger.unit,
         number_is_public=ledger.relation == "replace",
         releases=[*map(_release, entries)],

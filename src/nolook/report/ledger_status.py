@@ -18,7 +18,7 @@ from nolook.privacy.ledger import Amount, Ledger, amount_text
 from nolook.report.findings import Text
 from nolook.report.sentences import sentence
 
-__all__ = ["UNKNOWN", "LedgerStatus", "amounts", "attack_on", "unit_of"]
+__all__ = ["UNKNOWN", "LedgerStatus", "amounts", "attack_on"]
 
 
 def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
@@ -28,13 +28,10 @@ def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
 
 def attack_on(ledger: Ledger, amount: Amount | Budget) -> str:
     """Return the most an attacker can learn from all releases of a ledger that cost an amount."""
-    known = amount.epsilon, amount.delta, ledger.relation, unit_of(ledger)
+    # The first release decides what is protected.
+    one = "row or unit" if ledger.unit is None else ledger.unit.split(" named by ")[0]
+    known = amount.epsilon, amount.delta, ledger.relation, one
     return attack_in_words(*known, "all releases together")
-
-
-def unit_of(ledger: Ledger) -> str:
-    """Return the noun for what a ledger protects, which its first release decides."""
-    return "row or unit" if ledger.unit is None else ledger.unit.split(" named by ")[0]
 
 
 @frozen
