@@ -228,6 +228,6 @@ def findings_of(release: Any, *needed: str, **own: Any) -> Findings:  # noqa: AN
         "dates": dates_of(release) if release.coefficients else {},
         "rows": getattr(release, "rows", None),
         "needed": (*dropping, *needed),
-        "logarithms": "log_of" in str(options.get("schema")),
+        "logarithms": "'log_of'" in str(options.get("schema")),
     }
     return Findings(**alike | own)
