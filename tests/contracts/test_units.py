@@ -265,7 +265,7 @@ def test_rows_in_full_have_the_intervals_and_p_values_of_identical_rows(features
         totals = frame.columns[frame.columns.str.match("count|sum|values|missing|at_risk")]
         found.append(frame.assign(**{name: frame[name] / copies for name in totals}))
     # P-values are of 999 tables, in cells that follow from the number of rows.
-    np.testing.assert_allclose(*found, rtol=0.03, atol=0.05 if "difference" in frame else 0.01)
+    np.testing.assert_allclose(*found, rtol=0.03, atol=0.05 if "difference" in frame else 0.02)
 
 
 def test_survival_of_identical_rows_in_full_has_their_intervals_and_p_value():

@@ -73,7 +73,7 @@ def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, er
         return float(edges[_USUAL]), np.inf, np.inf, 0.0, _NORMAL_KURTOSIS
     held = np.tile(counts[:-1].clip(0.0), (_PATHS, 1))
     held[:, last + 1 :] = 0.0
-    paths, chances = _hidden(float(held[0, last]), counts[last + 1 : -1][:_HIDDEN], noise)
+    paths, chances = _hidden(held[0, last], counts[last + 1 : -1][:_HIDDEN], noise)
     held[:, last + 1 : last + 1 + paths.shape[1]] = paths
     # A clip may be in the middle of a bin, each half of which then holds as much.
     held = np.repeat(held / 2.0, 2, axis=1)
@@ -88,8 +88,8 @@ def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, er
     clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
     likely, far = chances @ held, np.minimum(middles / ends[best], 1.0)
     moved, taken, beyond = (sizes[:, best - _LEAST] / (rows := likely.sum())).tolist()
-    kurtosis = float(rows * (likely @ far**4) / (likely @ far**2) ** 2)
-    return clip, clip * moved / _DEVIATIONS, taken, beyond, kurtosis
+    kurtosis = rows * (likely @ far**4) / (likely @ far**2) ** 2
+    return clip, clip * moved / _DEVIATIONS, taken, beyond, float(kurtosis)
 
 
 def _beyond(parts: Matrix) -> Matrix:

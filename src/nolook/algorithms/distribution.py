@@ -224,14 +224,12 @@ class PrivateDistribution:
 
     def trimmed_mean(self, proportion: float) -> tuple[float, float]:
         """Return the mean without a share (from 0 to below 1/2) at either end, and its error."""
-        kept = 1.0 - 2 * proportion
-        trimmed = (self._shares >= proportion) & (self._shares <= 1.0 - proportion)
-        inside = self._inside(proportion)
+        shares, inside = self._inside(proportion)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = float(np.sum(self.points * inside))
             # A mean is the last point kept minus the steps, each times the share up to it.
             steps = np.append(np.diff(self.points), 0.0)
-            weights = np.where(trimmed, -steps / kept, 0.0)
+            weights = np.where(shares == self._shares, steps / (2 * proportion - 1.0), 0.0)
             # The squares of the widest steps would overflow.
             unit = float(np.max(np.abs(weights))) or 1.0
             weights /= unit
@@ -258,13 +256,13 @@ class PrivateDistribution:
 
         Infinite if values may lie below the first threshold.
         """
-        inside = self._inside(proportion)
+        _, inside = self._inside(proportion)
         used = inside != 0.0
         before = np.append(-np.inf, self.points[:-1] + self.whole)
         with np.errstate(over="ignore"):
             return float(inside[used] @ (self.points - before)[used])
 
-    def _inside(self, proportion: float) -> Vector:
-        """Return the share of each cell among the values without a share at either end."""
-        kept = 1.0 - 2 * proportion
-        return np.diff((self._shares - proportion).clip(0.0, kept) / kept, prepend=0.0)
+    def _inside(self, proportion: float) -> tuple[Vector, Vector]:
+        """Return the shares without one at either end, and those of each cell that are left."""
+        shares = self._shares.clip(proportion, 1.0 - proportion) if proportion else self._shares
+        return shares, np.diff(shares, prepend=proportion) / (1.0 - 2 * proportion)
