@@ -95,7 +95,7 @@ AGAIN = "counts of pairs again"
 
 # The share of the budget for each time that a row is counted.
 _SHARES = {
-    LEVELS: 0.4, COUNTS: 0.55, TOTAL: 0.09, AGAIN: 2.2, MAGNITUDES: 0.2, RANGES: 0.1,
+    LEVELS: 0.4, COUNTS: 0.55, TOTAL: 0.09, AGAIN: 2.2, MAGNITUDES: 0.3, RANGES: 0.1,
     DISTANCES: 1.2, SUMS: 2.6, BLOCKS: 2.0,
 }  # fmt: skip
 # The same where groups are compared: most of it for their distributions.
