@@ -248,7 +248,7 @@ def test_means_of_skewed_columns_are_covered(sigma, epsilon):
     assert len(held) > 48
     # With tails that fall at once by a quarter or more (a bin of half an octave): .2 to .5. The
     # noise of the smallest budget hides a fourth of the rows, where all of the longest tail is.
-    assert np.mean(held) > (0.6 if (sigma, epsilon) == (1.5, 0.5) else 0.8)
+    assert np.mean(held) > (0.6 if (sigma, epsilon) == (1.5, 0.5) else 0.75)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, pytest.param(1.0, marks=pytest.mark.slow)])
