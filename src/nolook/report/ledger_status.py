@@ -29,7 +29,7 @@ def amounts(cost: Amount | Budget, *, up: bool) -> tuple[str, str]:
 def attack_on(ledger: Ledger, amount: Amount | Budget) -> str:
     """Return the most an attacker can learn from all releases of a ledger that cost an amount."""
     # The first release decides what is protected.
-    one = "row or unit" if ledger.unit is None else ledger.unit.split(" named by ")[0]
+    one = (ledger.unit or "row or unit").split(" named by ")[0]
     known = amount.epsilon, amount.delta, ledger.relation, one
     return attack_in_words(*known, "all releases together")
 

@@ -7,16 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import compress
 from os.path import commonprefix
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nolook._unit import Unit
-from nolook.estimators.base import PrivateEstimator, PrivateModel
 from nolook.report.sentences import phrase
 from nolook.tables.derived import OF_DATES
 from nolook.tables.design import Feature, labels_of
 from nolook.tables.formula import interactions
 from nolook.tables.schema import as_schema
 from nolook.tables.words import Levels, check_categories
+
+if TYPE_CHECKING:
+    from nolook.estimators.base import PrivateEstimator, PrivateModel
 
 __all__ = [
     "contrasts",
