@@ -81,8 +81,8 @@ def chosen_clip(counts: Vector, edges: Vector, alike: float, noise: BinNoise, er
     middles = (ends + np.append(0.0, ends[:-1])) / 2.0
     # By how much all values beyond each end exceed it, and their squares its own, in these.
     first, second = (_beyond(held * middles**n) / ends**n - _beyond(held) for n in (1, 2))
-    both = np.array([first, second, second - 2.0 * first])[..., _LEAST:]
-    sure = np.quantile(both, _SURELY, axis=1, weights=chances, method="inverted_cdf")
+    excess = np.array([first, second, second - 2.0 * first])[..., _LEAST:]
+    sure = np.quantile(excess, _SURELY, axis=1, weights=chances, method="inverted_cdf")
     sizes = np.einsum("iie->ie", sure)
     best = _LEAST + int(np.argmin(ends[_LEAST:] * np.hypot(error, _WEIGHT * sizes[0])))
     clip = float(edges[best // 2]) * (1.0 if best % 2 else 2.0**-0.25)
